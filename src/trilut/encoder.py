@@ -1,0 +1,179 @@
+"""The encoder: from feature values to trits, in integers so that hardware agrees bit for bit."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trilut.errors import DataError, NetlistError
+
+__all__ = ["Encoder", "Feature", "FeatureVectors"]
+
+_MAX_BITS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One input of the circuit: an integer of ``bits`` bits made from the user's value.
+
+    The integer is ⌊value·scale + offset⌋, clamped to what ``bits`` bits can hold.
+    """
+
+    name: str
+    bits: int
+    signed: bool = False
+    scale: float = 1.0
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.bits <= _MAX_BITS:
+            raise NetlistError(
+                f"Feature {self.name!r} has {self.bits} bits, expected 1…{_MAX_BITS}"
+            )
+        if not (np.isfinite(self.scale) and np.isfinite(self.offset) and self.scale != 0):
+            raise NetlistError(
+                f"Feature {self.name!r} has scale {self.scale} and offset {self.offset}, "
+                "expected finite numbers and a scale other than 0"
+            )
+
+    @property
+    def minimum(self) -> int:
+        """Smallest integer of the feature."""
+        return -(1 << self.bits - 1) if self.signed else 0
+
+    @property
+    def maximum(self) -> int:
+        """Largest integer of the feature."""
+        return (1 << self.bits - self.signed) - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureVectors:
+    """Integers as the hardware receives them.
+
+    Parameters
+    ----------
+    values : int64 array [sample, feature]
+        Feature values; 0 where not valid.
+    valid : bool array [sample, feature]
+        False where the feature is missing.
+    """
+
+    values: NDArray[np.int64]
+    valid: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, samples: slice | NDArray[np.int64]) -> "FeatureVectors":
+        return FeatureVectors(self.values[samples], self.valid[samples])
+
+    @classmethod
+    def concatenate(cls, parts: list[Self]) -> "FeatureVectors":
+        """Join several batches into one."""
+        return cls(
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.valid for part in parts]),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoder:
+    """Thresholds that turn features into trits.
+
+    Trit t looks at one feature x and is −1 if x < low, +1 if x ≥ high, else 0. A trit whose feature
+    is missing has the value ``missing``.
+
+    Parameters
+    ----------
+    features : tuple of Feature
+        The inputs.
+    feature : int64 array [trit]
+        The feature that each trit looks at.
+    low, high : int64 array [trit]
+        The thresholds, low ≤ high; equal ones give a trit that is never 0.
+    missing : int
+        0 (UNKNOWN), or −1 for binary circuits, which have no UNKNOWN.
+
+    Raises
+    ------
+    NetlistError
+        If the arrays differ in length, name a feature that does not exist, or low > high.
+    """
+
+    features: tuple[Feature, ...]
+    feature: NDArray[np.int64]
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    missing: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("feature", "low", "high"):
+            array = np.array(getattr(self, name), dtype=np.int64)
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        if not len(self.feature) == len(self.low) == len(self.high):
+            raise NetlistError(
+                f"Encoder has {len(self.feature)} features of trits, {len(self.low)} low and "
+                f"{len(self.high)} high thresholds, expected as many of each"
+            )
+        if self.missing not in (0, -1):
+            raise NetlistError(f"Encoder gives missing features {self.missing}, expected 0 or -1")
+        self._check_trits()
+
+    def _check_trits(self) -> None:
+        outside = (self.feature < 0) | (self.feature >= len(self.features))
+        for trit in np.flatnonzero(outside):
+            raise NetlistError(
+                f"Encoder trit {trit} reads feature {self.feature[trit]}, "
+                f"but there are {len(self.features)} features"
+            )
+        for trit in np.flatnonzero(self.low > self.high):
+            raise NetlistError(
+                f"Encoder trit {trit} has low threshold {self.low[trit]} "
+                f"above its high threshold {self.high[trit]}"
+            )
+
+    @property
+    def num_trits(self) -> int:
+        """Number of trits that the encoder makes."""
+        return len(self.feature)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether no trit is ever 0."""
+        return self.missing == -1 and bool(np.all(self.low == self.high))
+
+    def quantize(self, samples: ArrayLike) -> FeatureVectors:
+        """Turn feature values [sample, feature] into integers; NaN becomes a missing feature.
+
+        Raises
+        ------
+        DataError
+            If the number of columns is not the number of features.
+        """
+        x = np.asarray(samples, dtype=np.float64)
+        if x.ndim != 2 or x.shape[1] != len(self.features):
+            raise DataError(
+                f"Samples have shape {x.shape}, expected (samples, {len(self.features)}) "
+                f"for the features {', '.join(repr(f.name) for f in self.features[:8])}"
+                f"{'…' if len(self.features) > 8 else ''}"
+            )
+        valid = ~np.isnan(x)
+        scale = np.array([f.scale for f in self.features])
+        offset = np.array([f.offset for f in self.features])
+        lowest = np.array([f.minimum for f in self.features], dtype=np.float64)
+        highest = np.array([f.maximum for f in self.features], dtype=np.float64)
+        scaled = np.clip(np.floor(x * scale + offset), lowest, highest)
+        return FeatureVectors(np.where(valid, scaled, 0).astype(np.int64), valid)
+
+    def trits(self, vectors: FeatureVectors) -> NDArray[np.int8]:
+        """Encode integer features into trits [sample, trit]."""
+        x = vectors.values[:, self.feature]
+        trits = (x >= self.high).astype(np.int8) - (x < self.low).astype(np.int8)
+        return np.where(vectors.valid[:, self.feature], trits, np.int8(self.missing))
+
+    def encode(self, samples: ArrayLike) -> NDArray[np.int8]:
+        """Encode feature values [sample, feature] into trits [sample, trit]."""
+        return self.trits(self.quantize(samples))

@@ -1,0 +1,125 @@
+"""External tools: finding them, running them, and saying plainly what went wrong."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trilut.errors import ToolError
+
+__all__ = ["Tool", "find_tool", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A program that can be run.
+
+    Parameters
+    ----------
+    name : str
+        What to call it in messages.
+    command : tuple of str
+        The program and its first arguments.
+    environment : mapping
+        Variables to set for it.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def find_tool(name: str, *, package: str | None = None, hint: str = "") -> Tool:
+    """Find a program: the variable NAME, then PATH, then the script of a Python package.
+
+    Parameters
+    ----------
+    name : str
+        The program, for example ``nextpnr-ecp5``; the variable is then ``NEXTPNR_ECP5``.
+    package : str, optional
+        A script that an installed Python package may have put beside the interpreter.
+    hint : str
+        How to get the tool, for the message when there is none.
+
+    Raises
+    ------
+    ToolError
+        If the program cannot be found.
+    """
+    variable = name.upper().replace("-", "_")
+    if chosen := os.environ.get(variable):
+        if found := shutil.which(chosen):
+            return Tool(name, (found,))
+        raise ToolError(f"Cannot find {chosen!r}, which the variable {variable} names")
+    if found := shutil.which(name):
+        return Tool(name, (found,))
+    # A virtual environment need not be activated for its scripts to be found.
+    if package and (found := shutil.which(package, path=str(Path(sys.executable).parent))):
+        return Tool(name, (found,))
+    raise ToolError(f"Cannot find {name} in PATH; {hint or 'install it'} or set {variable}")
+
+
+def run(
+    tool: Tool,
+    arguments: Sequence[str],
+    *,
+    step: str,
+    log: Path,
+    cwd: Path,
+    timeout: float,
+    environment: Mapping[str, str] | None = None,
+) -> float:
+    """Run a tool to its end with all that it prints in ``log``, and return the seconds it took.
+
+    The tool runs in its own process group, which is killed on a timeout and on Ctrl-C.
+
+    Raises
+    ------
+    ToolError
+        If the tool fails or takes longer than ``timeout`` seconds; the message names the tool, the
+        step and the log.
+    """
+    start = time.monotonic()
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [*tool.command, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=cwd,
+            env={**os.environ, **tool.environment, **(environment or {})},
+            start_new_session=True,
+        )
+        try:
+            status = process.wait(timeout)
+        except subprocess.TimeoutExpired as error:
+            _kill_group(process)
+            raise ToolError(
+                f"{tool.name} took longer than {timeout:.0f} s in step {step!r}; log: {str(log)!r}"
+            ) from error
+        except BaseException:
+            _kill_group(process)
+            raise
+    if status != 0:
+        raise ToolError(
+            f"{tool.name} failed with status {status} in step {step!r}: "
+            f"{_last_error(log)}; log: {str(log)!r}"
+        )
+    return time.monotonic() - start
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _last_error(log: Path) -> str:
+    """Return the last line of a log that speaks of an error, or its last line."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line.lower()]
+    return (errors or lines or ["no output"])[-1][:300]
