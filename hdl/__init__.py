@@ -1,1 +1,24 @@
-"""Stage hdl."""
+"""Hardware: netlists as Amaranth components, and Verilog out."""
+
+from trilut.hdl.argmax import Argmax
+from trilut.hdl.classifier import Classifier, InputKind, StreamClassifier
+from trilut.hdl.control import Control
+from trilut.hdl.encoder import FeatureEncoder
+from trilut.hdl.gate import Gate
+from trilut.hdl.groupsum import GroupSum
+from trilut.hdl.layer import Layer
+from trilut.hdl.verilog import VerilogDesign, write_verilog
+
+__all__ = [
+    "Argmax",
+    "Classifier",
+    "Control",
+    "FeatureEncoder",
+    "Gate",
+    "GroupSum",
+    "InputKind",
+    "Layer",
+    "StreamClassifier",
+    "VerilogDesign",
+    "write_verilog",
+]

@@ -70,7 +70,7 @@ def load(path: str | Path) -> Netlist:
     Raises
     ------
     FormatError
-        If the file cannot be read, is not a netlist, or has a version that this release cannot read.
+        If the file cannot be read, is not a netlist, or has a version that is not supported.
     """
     path = Path(path)
     data = read_bytes(path)
@@ -97,7 +97,7 @@ def loads(text: str) -> Netlist:
             f"Not JSON: {error.msg} at line {error.lineno} column {error.colno}"
         ) from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise FormatError(f"Not a netlist: expected a JSON object with \"format\": \"{FORMAT}\"")
+        raise FormatError(f'Not a netlist: expected a JSON object with "format": "{FORMAT}"')
     version = document.get("version")
     if version not in _READERS or isinstance(version, bool):
         raise FormatError(
@@ -200,9 +200,7 @@ def _read_version_1(document: dict[str, Any]) -> Netlist:
     gates = _member(document, "gates", dict, "")
     ids = _integers(gates, "id", "gates")
     for gate in np.flatnonzero((ids < 0) | (ids >= num_gates(valence))):
-        raise FormatError(
-            f"'gates.id[{gate}]' is {ids[gate]}, expected 0…{num_gates(valence) - 1}"
-        )
+        raise FormatError(f"'gates.id[{gate}]' is {ids[gate]}, expected 0…{num_gates(valence) - 1}")
     encoder = _member(document, "encoder", (dict, type(None)), "")
     head = _member(document, "head", (dict, type(None)), "")
     return Netlist(

@@ -19,8 +19,8 @@ __all__ = ["Netlist"]
 class Netlist:
     """A combinational circuit of two-input gates, from features to a decision.
 
-    Nets are numbered: the inputs are 0 … ``num_inputs``−1, and gate k drives net ``num_inputs`` + k.
-    A gate reads only nets below its own, so the gates stand in evaluation order.
+    Nets are numbered: the inputs are 0 … ``num_inputs``−1, and gate k drives net
+    ``num_inputs`` + k. A gate reads only nets below its own: gates stand in evaluation order.
 
     Parameters
     ----------
@@ -104,8 +104,7 @@ class Netlist:
             raise NetlistError("Netlist has no outputs, expected at least 1")
         for output in np.flatnonzero((self.outputs < 0) | (self.outputs >= self.num_nets)):
             raise NetlistError(
-                f"Output {output} is net {self.outputs[output]}, "
-                f"but there are {self.num_nets} nets"
+                f"Output {output} is net {self.outputs[output]}, but there are {self.num_nets} nets"
             )
 
     def _check_encoder(self) -> None:
@@ -194,5 +193,6 @@ class Netlist:
                 f"Inputs have shape {inputs.shape}, expected (samples, {self.num_inputs})"
             )
         if not np.isin(inputs, truth_values(self.valence)).all():
-            raise DataError(f"Inputs hold values that are not truth values of valence {self.valence}")
+            legal = ", ".join(f"{value:+.0f}" for value in truth_values(self.valence))
+            raise DataError(f"Inputs hold other values than {legal}")
         return inputs.astype(np.int8)

@@ -1,0 +1,220 @@
+"""The whole circuit: encoder, layers, GroupSum and argmax in one pipeline."""
+
+from enum import StrEnum
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.data import ArrayLayout, StructLayout
+from amaranth.lib.wiring import In, Out
+
+from trilut.errors import NetlistError
+from trilut.hdl.argmax import Argmax, decision_layout
+from trilut.hdl.control import Control
+from trilut.hdl.encoder import FeatureEncoder
+from trilut.hdl.groupsum import GroupSum
+from trilut.hdl.layer import Layer, plan_layers
+from trilut.netlist import Netlist
+
+__all__ = ["Classifier", "InputKind", "StreamClassifier"]
+
+
+class InputKind(StrEnum):
+    """What enters the hardware."""
+
+    FEATURES = "features"
+    TRITS = "trits"
+
+
+class Classifier(wiring.Component):
+    """A netlist as a pipeline.
+
+    Takes one vector and gives one result per clock cycle, ``latency`` cycles later while nothing
+    stalls. Results come in order. See :class:`Control` for the handshake and reset. The blocks are
+    the submodules ``encoder``, ``layer_1`` …, ``groupsum``, ``argmax`` and ``control``.
+
+    Parameters
+    ----------
+    netlist : Netlist
+        The circuit. Without a head the results are its output trits.
+    pipeline : int
+        Number of layers, and of adder levels in GroupSum, between registers.
+    input_kind : InputKind
+        Feature vectors for the encoder, or trits. A netlist without an encoder takes trits only.
+
+    Attributes
+    ----------
+    latency : int
+        Clock cycles from the edge that takes a vector to the edge at which its result can be taken.
+
+    Members
+    -------
+    in_valid, in_ready : :py:`In(1)`, :py:`Out(1)`
+        Handshake of the input.
+    in_features : :py:`In(feature_layout(netlist.encoder))`
+        Feature values, if the input is features.
+    in_present : :py:`In(len(netlist.encoder.features))`
+        Bit f is low if feature f is missing, if the input is features.
+    in_trits : :py:`In(ArrayLayout(2, netlist.num_inputs))`
+        Dual-rail trits, if the input is trits. The code 11 must not occur.
+    out_valid, out_ready : :py:`Out(1)`, :py:`In(1)`
+        Handshake of the output.
+    out_class, out_margin, out_unknown, out_scores : :py:`Out`
+        The decision, as in :func:`decision_layout`, if the netlist has a head.
+    out_trits : :py:`Out(ArrayLayout(2, len(netlist.outputs)))`
+        Dual-rail output trits, if it has none.
+    """
+
+    def __init__(
+        self,
+        netlist: Netlist,
+        *,
+        pipeline: int = 2,
+        input_kind: InputKind = InputKind.FEATURES,
+    ):
+        if pipeline < 1:
+            raise ValueError(f"There is a register every 1 or more layers, not {pipeline}")
+        encoder = netlist.encoder if input_kind is InputKind.FEATURES else None
+        if input_kind is InputKind.FEATURES and encoder is None:
+            raise NetlistError(
+                f"Netlist {netlist.name!r} has no encoder, so its hardware can only take trits"
+            )
+        self.netlist = netlist
+        self.pipeline = pipeline
+        self.input_kind = input_kind
+        self._encoder = FeatureEncoder(encoder) if encoder else None
+        self._plans = plan_layers(netlist, pipeline)
+        self._groupsum = GroupSum(netlist.head, pipeline) if netlist.head else None
+        self._argmax = Argmax(netlist.head) if netlist.head else None
+        self.latency = 1 + sum(plan.registered for plan in self._plans)
+        if self._groupsum is not None and self._argmax is not None:
+            self.latency += self._groupsum.latency + self._argmax.latency
+        super().__init__({**self._input_members(), **self._output_members()})
+
+    def _input_members(self) -> dict[str, Any]:
+        members = {"in_valid": In(1), "in_ready": Out(1)}
+        if self._encoder is not None:
+            members["in_features"] = In(self._encoder.features.shape())
+            members["in_present"] = In(self._encoder.present.shape())
+        else:
+            members["in_trits"] = In(ArrayLayout(2, self.netlist.num_inputs))
+        return members
+
+    def _output_members(self) -> dict[str, Any]:
+        members = {"out_valid": Out(1), "out_ready": In(1)}
+        if self.netlist.head is None:
+            members["out_trits"] = Out(ArrayLayout(2, len(self.netlist.outputs)))
+        else:
+            layout = decision_layout(self.netlist.head)
+            members["out_class"] = Out(layout["chosen"].shape)
+            members["out_margin"] = Out(layout["margin"].shape)
+            members["out_unknown"] = Out(layout["unknown"].shape)
+            members["out_scores"] = Out(layout["scores"].shape)
+        return members
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.control = control = Control(self.latency)
+        m.d.comb += [
+            control.in_valid.eq(self.in_valid),
+            self.in_ready.eq(control.in_ready),
+            self.out_valid.eq(control.out_valid),
+            control.out_ready.eq(self.out_ready),
+        ]
+        trits = self._input_stage(m, control.advance)
+        for plan in self._plans:
+            layer = Layer(self.netlist, plan)
+            m.submodules[f"layer_{plan.level}"] = layer
+            m.d.comb += layer.i.as_value().eq(trits)
+            if plan.registered:
+                m.d.comb += layer.en.eq(control.advance)
+            trits = layer.o.as_value()
+        self._output_stage(m, trits, control.advance)
+        return m
+
+    def _input_stage(self, m: Module, advance: Any) -> Any:
+        if self._encoder is None:
+            register = Signal(2 * self.netlist.num_inputs, reset_less=True, name="in_register")
+            with m.If(advance):
+                m.d.sync += register.eq(self.in_trits)
+            return register
+        m.submodules.encoder = encoder = self._encoder
+        m.d.comb += [
+            encoder.features.eq(self.in_features),
+            encoder.present.eq(self.in_present),
+            encoder.en.eq(advance),
+        ]
+        return encoder.o.as_value()
+
+    def _output_stage(self, m: Module, trits: Any, advance: Any) -> None:
+        if not self._plans:
+            # Without gates the outputs are inputs, still to be put in order.
+            trits = _select(trits, self.netlist.outputs.tolist())
+        if self._groupsum is None or self._argmax is None:
+            m.d.comb += self.out_trits.as_value().eq(trits)
+            return
+        m.submodules.groupsum = groupsum = self._groupsum
+        m.submodules.argmax = argmax = self._argmax
+        m.d.comb += [
+            groupsum.i.as_value().eq(trits),
+            groupsum.en.eq(advance),
+            argmax.i.eq(groupsum.o),
+            argmax.en.eq(advance),
+            self.out_class.eq(argmax.o.chosen),
+            self.out_margin.eq(argmax.o.margin),
+            self.out_unknown.eq(argmax.o.unknown),
+            self.out_scores.eq(argmax.o.scores),
+        ]
+
+
+class StreamClassifier(wiring.Component):
+    """A :class:`Classifier` with Amaranth streams, for designs in Amaranth.
+
+    Members
+    -------
+    i : :py:`In(stream.Signature(StructLayout(...)))`
+        Vectors. The fields are the ``in_`` ports of the classifier: ``features`` and ``present``,
+        or ``trits``.
+    o : :py:`Out(stream.Signature(StructLayout(...)))`
+        Results. The fields are its ``out_`` ports: ``class``, ``margin``, ``unknown`` and
+        ``scores``, or ``trits``.
+    """
+
+    def __init__(self, classifier: Classifier):
+        self.classifier = classifier
+        ports = classifier.signature.members
+        payload = {
+            flow: StructLayout(
+                {
+                    name.removeprefix(prefix): member.shape
+                    for name, member in ports.items()
+                    if name.startswith(prefix) and not name.endswith(("_valid", "_ready"))
+                }
+            )
+            for flow, prefix in (("i", "in_"), ("o", "out_"))
+        }
+        super().__init__(
+            {
+                "i": In(stream.Signature(payload["i"])),
+                "o": Out(stream.Signature(payload["o"])),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.classifier = core = self.classifier
+        m.d.comb += [
+            core.in_valid.eq(self.i.valid),
+            self.i.ready.eq(core.in_ready),
+            self.o.valid.eq(core.out_valid),
+            core.out_ready.eq(self.o.ready),
+        ]
+        for name in self.i.payload.shape().members:
+            m.d.comb += getattr(core, f"in_{name}").eq(self.i.payload[name])
+        for name in self.o.payload.shape().members:
+            m.d.comb += self.o.payload[name].eq(getattr(core, f"out_{name}"))
+        return m
+
+
+def _select(trits: Any, positions: list[int]) -> Any:
+    return Cat(trits.word_select(position, 2) for position in positions)

@@ -1,0 +1,80 @@
+"""The encoder in hardware: integer comparisons that make trits from features."""
+
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal, signed, unsigned
+from amaranth.lib import wiring
+from amaranth.lib.data import ArrayLayout, StructLayout
+from amaranth.lib.wiring import In, Out
+
+from trilut.encoder import Encoder
+
+__all__ = ["FeatureEncoder", "feature_layout"]
+
+
+def feature_layout(encoder: Encoder) -> StructLayout:
+    """Return the packing of a feature vector: feature 0 lowest, each as wide as its ``bits``."""
+    return StructLayout(
+        {
+            f"feature_{index}": signed(feature.bits) if feature.signed else unsigned(feature.bits)
+            for index, feature in enumerate(encoder.features)
+        }
+    )
+
+
+class FeatureEncoder(wiring.Component):
+    """Thresholds on features.
+
+    The latency is one clock cycle. Trits that share a threshold share its comparator. The output is
+    never the illegal code, because x ≥ high implies x ≥ low.
+
+    Members
+    -------
+    features : :py:`In(feature_layout(encoder))`
+        Feature values.
+    present : :py:`In(len(encoder.features))`
+        Bit f is low if feature f is missing; its value is then ignored.
+    o : :py:`Out(ArrayLayout(2, encoder.num_trits))`
+        Trits.
+    en : :py:`In(1)`
+        Enables the register.
+    """
+
+    def __init__(self, encoder: Encoder):
+        self.encoder = encoder
+        super().__init__(
+            {
+                "features": In(feature_layout(encoder)),
+                "present": In(len(encoder.features)),
+                "o": Out(ArrayLayout(2, encoder.num_trits)),
+                "en": In(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        encoder = self.encoder
+        at_least: dict[tuple[int, int], Any] = {}
+
+        def reaches(feature: int, threshold: int) -> Any:
+            key = (feature, threshold)
+            if key not in at_least:
+                at_least[key] = Signal(name=f"feature_{feature}_reaches_{len(at_least)}")
+                value = self.features[f"feature_{feature}"]
+                m.d.comb += at_least[key].eq(value >= threshold)
+            return at_least[key]
+
+        trits = []
+        thresholds = zip(
+            encoder.feature.tolist(), encoder.low.tolist(), encoder.high.tolist(), strict=True
+        )
+        for feature, low, high in thresholds:
+            present = self.present[feature]
+            plus = present & reaches(feature, high)
+            minus = present & ~reaches(feature, low)
+            trits.append(Cat(minus if encoder.missing == 0 else minus | ~present, plus))
+        register = Signal(2 * encoder.num_trits, reset_less=True, name="pipeline_register")
+        with m.If(self.en):
+            m.d.sync += register.eq(Cat(trits))
+        m.d.comb += self.o.as_value().eq(register)
+        return m

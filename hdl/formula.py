@@ -1,0 +1,170 @@
+"""The cheapest formula of a gate over dual-rail trits.
+
+A dual-rail trit is two bits, *plus* = [v = +1] and *minus* = [v = −1]; both at once is illegal and
+never occurs. A gate is two *planes*, one bit function each, of the four bits of its inputs. Only
+the pairs of values that its inputs can take matter, so a plane is fully described by its bits on
+those pairs, and every formula that agrees there is equally right. For the gate ``and`` the cheapest
+pair is plus = a.plus & b.plus, minus = a.minus | b.minus.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal
+
+__all__ = ["Formula", "gate_formulas", "plane_formulas"]
+
+Operator = Literal["&", "|", "^"]
+
+# Cost in nodes of an and-inverter graph, where inversion is free.
+_COST: dict[Operator, int] = {"&": 1, "|": 1, "^": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A tree of two-input operators; inversions stand at the leaves only.
+
+    Parameters
+    ----------
+    operator : str or None
+        ``&``, ``|`` or ``^`` of the two operands, or None at a leaf.
+    operands : tuple of Formula
+        Two, or none at a leaf.
+    leaf : str
+        ``a_plus``, ``a_minus``, ``b_plus``, ``b_minus`` or ``one``.
+    inverted : bool
+        Whether the leaf is inverted; ``one`` inverted is the constant 0.
+    """
+
+    operator: Operator | None = None
+    operands: tuple["Formula", ...] = ()
+    leaf: str = ""
+    inverted: bool = False
+
+    @property
+    def leaves(self) -> frozenset[str]:
+        """Names of the bits that the formula reads."""
+        if self.operator is None:
+            return frozenset() if self.leaf == "one" else frozenset({self.leaf})
+        return self.operands[0].leaves | self.operands[1].leaves
+
+    @property
+    def num_nodes(self) -> int:
+        """Number of operators, an exclusive-or counted as three."""
+        if self.operator is None:
+            return 0
+        return _COST[self.operator] + sum(operand.num_nodes for operand in self.operands)
+
+    def build(self, bits: dict[str, Any]) -> Any:
+        """Evaluate over anything that has ``& | ^ ~``; ``bits`` maps leaf names to values."""
+        if self.operator is None:
+            return ~bits[self.leaf] if self.inverted else bits[self.leaf]
+        left, right = (operand.build(bits) for operand in self.operands)
+        match self.operator:
+            case "&":
+                return left & right
+            case "|":
+                return left | right
+            case "^":
+                return left ^ right
+
+    def __str__(self) -> str:
+        if self.operator is None:
+            if self.leaf == "one":
+                return "0" if self.inverted else "1"
+            return ("~" if self.inverted else "") + self.leaf
+        left, right = (
+            f"({operand})" if operand.operator else str(operand) for operand in self.operands
+        )
+        return f"{left} {self.operator} {right}"
+
+
+def gate_formulas(
+    table: Sequence[int],
+    a_values: tuple[int, ...] = (-1, 0, 1),
+    b_values: tuple[int, ...] = (-1, 0, 1),
+) -> tuple[Formula, Formula]:
+    """Return the cheapest formulas (plus, minus) of a ternary table.
+
+    Parameters
+    ----------
+    table : sequence of 9 trits
+        The gate.
+    a_values, b_values : tuple of int
+        The values that the inputs can take; what the gate does elsewhere is free.
+    """
+    formulas = plane_formulas(a_values, b_values)
+    rows = [3 * (a + 1) + (b + 1) for a in a_values for b in b_values]
+    plus = sum((table[row] == 1) << bit for bit, row in enumerate(rows))
+    minus = sum((table[row] == -1) << bit for bit, row in enumerate(rows))
+    return formulas[plus], formulas[minus]
+
+
+@lru_cache
+def plane_formulas(a_values: tuple[int, ...], b_values: tuple[int, ...]) -> tuple[Formula, ...]:
+    """Return the cheapest formula of every bit function on the given pairs of values.
+
+    Entry m is the function whose value on the r-th pair (row-major) is bit r of m. Formulas are
+    found in order of cost: the cheapest of cost c join two of costs that add up to c. Among equally
+    cheap ones, the one that reads the fewest bits is kept.
+    """
+    pairs = [(a, b) for a in a_values for b in b_values]
+    num_functions = 1 << len(pairs)
+    best: dict[int, tuple[int, int, Formula]] = {}
+    by_cost: list[list[int]] = [[]]
+    for function, leaf in _leaf_functions(pairs):
+        if function not in best:
+            best[function] = (0, len(leaf.leaves), leaf)
+            by_cost[0].append(function)
+    while len(best) < num_functions:
+        found = _join(best, by_cost)
+        best.update(found)
+        by_cost.append(sorted(found))
+    return tuple(best[function][2] for function in range(num_functions))
+
+
+def _leaf_functions(pairs: list[tuple[int, int]]) -> list[tuple[int, Formula]]:
+    bits = {
+        "one": [True for _ in pairs],
+        "a_plus": [a == 1 for a, _ in pairs],
+        "a_minus": [a == -1 for a, _ in pairs],
+        "b_plus": [b == 1 for _, b in pairs],
+        "b_minus": [b == -1 for _, b in pairs],
+    }
+    everything = (1 << len(pairs)) - 1
+    functions = []
+    for name, values in bits.items():
+        function = sum(value << bit for bit, value in enumerate(values))
+        functions.append((function, Formula(leaf=name)))
+        functions.append((function ^ everything, Formula(leaf=name, inverted=True)))
+    return functions
+
+
+def _join(
+    best: dict[int, tuple[int, int, Formula]], by_cost: list[list[int]]
+) -> dict[int, tuple[int, int, Formula]]:
+    """Return the new functions whose cheapest formula costs one more than the costs so far."""
+    cost = len(by_cost)
+    found: dict[int, tuple[int, int, Formula]] = {}
+    for operator, weight in _COST.items():
+        for left_cost in range((cost - weight) // 2 + 1 if cost >= weight else 0):
+            for left in by_cost[left_cost]:
+                for right in by_cost[cost - weight - left_cost]:
+                    function = _apply(operator, left, right)
+                    if function in best:
+                        continue
+                    leaves = len(best[left][2].leaves | best[right][2].leaves)
+                    if function not in found or leaves < found[function][1]:
+                        formula = Formula(operator, (best[left][2], best[right][2]))
+                        found[function] = (cost, leaves, formula)
+    return found
+
+
+def _apply(operator: Operator, left: int, right: int) -> int:
+    match operator:
+        case "&":
+            return left & right
+        case "|":
+            return left | right
+        case "^":
+            return left ^ right

@@ -1,0 +1,125 @@
+"""One layer of the fabric: the gates of one level, and the wires that pass it by."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.data import ArrayLayout
+from amaranth.lib.wiring import In, Out
+
+from trilut.hdl.gate import gate_expression, ternary_table
+from trilut.netlist import Netlist
+
+__all__ = ["Layer", "LayerPlan", "plan_layers"]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerPlan:
+    """Which nets one layer reads, makes and hands on.
+
+    Parameters
+    ----------
+    level : int
+        The level of the gates, from 1.
+    gates : tuple of int
+        The gates of the netlist that stand in this layer.
+    nets_in : tuple of int
+        The nets that enter, in the order of the input vector.
+    nets_out : tuple of int
+        The nets that leave: those that a later layer or an output needs.
+    registered : bool
+        Whether the output is a register.
+    """
+
+    level: int
+    gates: tuple[int, ...]
+    nets_in: tuple[int, ...]
+    nets_out: tuple[int, ...]
+    registered: bool
+
+
+def plan_layers(netlist: Netlist, pipeline: int) -> list[LayerPlan]:
+    """Cut a netlist into layers by level, with a register every ``pipeline`` levels and at the end.
+
+    The first layer reads all inputs, and the last one hands on exactly the netlist's outputs, in
+    their order.
+    """
+    last_use = dict.fromkeys(range(netlist.num_inputs), 0)
+    levels = netlist.levels.tolist()
+    by_level: list[list[int]] = [[] for _ in range(netlist.depth + 1)]
+    for gate, sources in enumerate(zip(netlist.a.tolist(), netlist.b.tolist(), strict=True)):
+        net = netlist.num_inputs + gate
+        by_level[levels[net]].append(gate)
+        last_use.setdefault(net, 0)
+        for source in sources:
+            last_use[source] = max(last_use[source], levels[net])
+    for net in netlist.outputs.tolist():
+        last_use[net] = netlist.depth + 1
+    plans = []
+    nets = tuple(range(netlist.num_inputs))
+    for level in range(1, netlist.depth + 1):
+        made = [netlist.num_inputs + gate for gate in by_level[level]]
+        is_last = level == netlist.depth
+        kept = tuple(net for net in (*nets, *made) if last_use[net] > level)
+        nets_out = tuple(netlist.outputs.tolist()) if is_last else kept
+        registered = is_last or level % pipeline == 0
+        plans.append(LayerPlan(level, tuple(by_level[level]), nets, nets_out, registered))
+        nets = nets_out
+    return plans
+
+
+class Layer(wiring.Component):
+    """The gates of one level.
+
+    The latency is one clock cycle if the layer is registered, and zero otherwise. The register
+    takes a new vector in every cycle in which ``en`` is high and keeps the old one otherwise. It
+    starts as all UNKNOWN, a legal code, and reset leaves it alone.
+
+    Members
+    -------
+    i : :py:`In(ArrayLayout(2, len(plan.nets_in)))`
+        Trits that enter.
+    o : :py:`Out(ArrayLayout(2, len(plan.nets_out)))`
+        Trits that leave.
+    en : :py:`In(1)`
+        Enables the register. Absent if the layer is not registered.
+    """
+
+    def __init__(self, netlist: Netlist, plan: LayerPlan):
+        self.netlist = netlist
+        self.plan = plan
+        super().__init__(
+            {
+                "i": In(ArrayLayout(2, len(plan.nets_in))),
+                "o": Out(ArrayLayout(2, len(plan.nets_out))),
+                **({"en": In(1)} if plan.registered else {}),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        position = {net: index for index, net in enumerate(self.plan.nets_in)}
+        trits = {net: self.i[position[net]] for net in self.plan.nets_in}
+        trits |= self._gates(m, trits)
+        result = Cat(trits[net] for net in self.plan.nets_out)
+        if not self.plan.registered:
+            m.d.comb += self.o.as_value().eq(result)
+            return m
+        register = Signal(2 * len(self.plan.nets_out), reset_less=True, name="pipeline_register")
+        with m.If(self.en):
+            m.d.sync += register.eq(result)
+        m.d.comb += self.o.as_value().eq(register)
+        return m
+
+    def _gates(self, m: Module, trits: dict[int, Any]) -> dict[int, Any]:
+        netlist = self.netlist
+        values = (-1, 0, 1) if netlist.valence == 3 else (-1, 1)
+        outputs = {}
+        for neuron, gate in enumerate(self.plan.gates):
+            net = netlist.num_inputs + gate
+            a, b = trits[int(netlist.a[gate])], trits[int(netlist.b[gate])]
+            outputs[net] = Signal(2, name=f"neuron_{neuron}")
+            table = ternary_table(netlist.table[gate].tolist(), netlist.valence)
+            m.d.comb += outputs[net].eq(gate_expression(table, a, b, values))
+        return outputs
