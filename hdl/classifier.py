@@ -1,9 +1,10 @@
 """The whole circuit: encoder, layers, GroupSum and argmax in one pipeline."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, ClockSignal, Instance, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.data import ArrayLayout, StructLayout
 from amaranth.lib.wiring import In, Out
@@ -13,7 +14,7 @@ from trilut.hdl.argmax import Argmax, decision_layout
 from trilut.hdl.control import Control
 from trilut.hdl.encoder import FeatureEncoder
 from trilut.hdl.groupsum import GroupSum
-from trilut.hdl.layer import Layer, plan_layers
+from trilut.hdl.layer import Layer, LayerPlan, plan_layers
 from trilut.netlist import Netlist
 
 __all__ = ["Classifier", "InputKind", "StreamClassifier"]
@@ -41,9 +42,14 @@ class Classifier(wiring.Component):
         Number of layers, and of adder levels in GroupSum, between registers.
     input_kind : InputKind
         Feature vectors for the encoder, or trits. A netlist without an encoder takes trits only.
+    layer_module : callable, optional
+        Gives the name of the Verilog module to instantiate for a layer, as made by
+        :func:`layer_verilog`. By default the layers are built in Amaranth.
 
     Attributes
     ----------
+    plans : list of LayerPlan
+        The layers.
     latency : int
         Clock cycles from the edge that takes a vector to the edge at which its result can be taken.
 
@@ -71,6 +77,7 @@ class Classifier(wiring.Component):
         *,
         pipeline: int = 2,
         input_kind: InputKind = InputKind.FEATURES,
+        layer_module: Callable[[LayerPlan], str] | None = None,
     ):
         if pipeline < 1:
             raise ValueError(f"There is a register every 1 or more layers, not {pipeline}")
@@ -82,11 +89,12 @@ class Classifier(wiring.Component):
         self.netlist = netlist
         self.pipeline = pipeline
         self.input_kind = input_kind
+        self.layer_module = layer_module
         self._encoder = FeatureEncoder(encoder) if encoder else None
-        self._plans = plan_layers(netlist, pipeline)
+        self.plans = plan_layers(netlist, pipeline)
         self._groupsum = GroupSum(netlist.head, pipeline) if netlist.head else None
         self._argmax = Argmax(netlist.head) if netlist.head else None
-        self.latency = 1 + sum(plan.registered for plan in self._plans)
+        self.latency = 1 + sum(plan.registered for plan in self.plans)
         if self._groupsum is not None and self._argmax is not None:
             self.latency += self._groupsum.latency + self._argmax.latency
         super().__init__({**self._input_members(), **self._output_members()})
@@ -122,13 +130,8 @@ class Classifier(wiring.Component):
             control.out_ready.eq(self.out_ready),
         ]
         trits = self._input_stage(m, control.advance)
-        for plan in self._plans:
-            layer = Layer(self.netlist, plan)
-            m.submodules[f"layer_{plan.level}"] = layer
-            m.d.comb += layer.i.as_value().eq(trits)
-            if plan.registered:
-                m.d.comb += layer.en.eq(control.advance)
-            trits = layer.o.as_value()
+        for plan in self.plans:
+            trits = self._layer(m, plan, trits, control.advance)
         self._output_stage(m, trits, control.advance)
         return m
 
@@ -146,8 +149,21 @@ class Classifier(wiring.Component):
         ]
         return encoder.o.as_value()
 
+    def _layer(self, m: Module, plan: LayerPlan, trits: Any, advance: Any) -> Any:
+        name = f"layer_{plan.level}"
+        if self.layer_module is not None:
+            output = Signal(2 * len(plan.nets_out), name=f"{name}_o")
+            clock = {"i_clk": ClockSignal(), "i_en": advance} if plan.registered else {}
+            m.submodules[name] = Instance(self.layer_module(plan), i_i=trits, o_o=output, **clock)
+            return output
+        m.submodules[name] = layer = Layer(self.netlist, plan)
+        m.d.comb += layer.i.as_value().eq(trits)
+        if plan.registered:
+            m.d.comb += layer.en.eq(advance)
+        return layer.o.as_value()
+
     def _output_stage(self, m: Module, trits: Any, advance: Any) -> None:
-        if not self._plans:
+        if not self.plans:
             # Without gates the outputs are inputs, still to be put in order.
             trits = _select(trits, self.netlist.outputs.tolist())
         if self._groupsum is None or self._argmax is None:

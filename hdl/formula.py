@@ -7,7 +7,7 @@ those pairs, and every formula that agrees there is equally right. For the gate 
 pair is plus = a.plus & b.plus, minus = a.minus | b.minus.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -55,7 +55,7 @@ class Formula:
             return 0
         return _COST[self.operator] + sum(operand.num_nodes for operand in self.operands)
 
-    def build(self, bits: dict[str, Any]) -> Any:
+    def build(self, bits: Mapping[str, Any]) -> Any:
         """Evaluate over anything that has ``& | ^ ~``; ``bits`` maps leaf names to values."""
         if self.operator is None:
             return ~bits[self.leaf] if self.inverted else bits[self.leaf]
@@ -68,13 +68,15 @@ class Formula:
             case "^":
                 return left ^ right
 
-    def __str__(self) -> str:
+    def text(self, names: Mapping[str, str]) -> str:
+        """Write as a Verilog expression; ``names`` maps leaf names to names of bits."""
         if self.operator is None:
             if self.leaf == "one":
-                return "0" if self.inverted else "1"
-            return ("~" if self.inverted else "") + self.leaf
+                return "1'b0" if self.inverted else "1'b1"
+            return ("~" if self.inverted else "") + names[self.leaf]
         left, right = (
-            f"({operand})" if operand.operator else str(operand) for operand in self.operands
+            f"({operand.text(names)})" if operand.operator else operand.text(names)
+            for operand in self.operands
         )
         return f"{left} {self.operator} {right}"
 

