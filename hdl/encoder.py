@@ -59,7 +59,8 @@ class FeatureEncoder(wiring.Component):
         def reaches(feature: int, threshold: int) -> Any:
             key = (feature, threshold)
             if key not in at_least:
-                at_least[key] = Signal(name=f"feature_{feature}_reaches_{len(at_least)}")
+                number = str(threshold).replace("-", "minus_")
+                at_least[key] = Signal(name=f"feature_{feature}_reaches_{number}")
                 value = self.features[f"feature_{feature}"]
                 m.d.comb += at_least[key].eq(value >= threshold)
             return at_least[key]

@@ -7,8 +7,8 @@ every line can say which neuron it is.
 from collections.abc import Iterable
 from functools import cache
 
+from trilut.formula import gate_formulas
 from trilut.gates import gate_id, gate_name
-from trilut.hdl.formula import gate_formulas
 from trilut.hdl.gate import ternary_table
 from trilut.hdl.layer import LayerPlan
 from trilut.netlist import Netlist

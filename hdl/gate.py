@@ -8,7 +8,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from trilut.errors import NetlistError
-from trilut.hdl.formula import gate_formulas
+from trilut.formula import gate_formulas
 
 __all__ = ["TRIT_CODE", "Gate", "gate_expression", "ternary_table"]
 

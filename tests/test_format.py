@@ -14,7 +14,7 @@ from trilut.errors import FormatError, NetlistError
 from trilut.format import digest, dumps, load, loads, save
 
 SCHEMA = json.loads(files("trilut").joinpath("netlist.schema.json").read_text())
-NASTY = "a \"quoted\" \\ back; slash'\n`endmodule` <script> // */ é"
+NASTY = 'a "quoted" \\ back; slash\'\n`endmodule` <script> // */ é'
 
 
 def example(name="example"):
@@ -123,7 +123,11 @@ def changed(path, value):
         ),
         (["outputs"], "all", "'outputs' is \"all\", expected an array"),
         (["head"], 3, "'head' is 3, expected an object or null"),
-        (["head", "tau"], "x" * 99, f"'head.tau' is \"{'x' * 36}..., expected a number or an integer"),
+        (
+            ["head", "tau"],
+            "x" * 99,
+            f"'head.tau' is \"{'x' * 36}..., expected a number or an integer",
+        ),
         (["head", "classes"], ["a", 1], "'head.classes[1]' is 1, expected a string"),
         (["encoder", "features", 1, "bits"], None, "'encoder.features[1].bits' is missing"),
         (

@@ -65,9 +65,7 @@ def test_all_gates_as_verilog_equal_their_tables(tmp_path):
 @pytest.mark.synth
 @pytest.mark.parametrize("valence", [2, 3])
 def test_text_layers_are_proven_equal_to_amaranth_layers(tmp_path, valence):
-    netlist = random_netlist(
-        valence, num_inputs=5, num_gates=60, num_outputs=20, valence=valence
-    )
+    netlist = random_netlist(valence, num_inputs=5, num_gates=60, num_outputs=20, valence=valence)
     plans = combinational_plans(netlist)
     text = [layer_verilog(netlist, plan, f"text_{plan.level}") for plan in plans]
     text += [convert(Layer(netlist, plan), f"amaranth_{plan.level}", tmp_path) for plan in plans]

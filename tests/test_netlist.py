@@ -109,9 +109,7 @@ def test_wrong_inputs(inputs, message):
 
 
 def test_classify_without_head():
-    with pytest.raises(
-        NetlistError, match=r"^Netlist 'net' has no head, so it cannot classify$"
-    ):
+    with pytest.raises(NetlistError, match=r"^Netlist 'net' has no head, so it cannot classify$"):
         one_gate().classify([[0, 0]])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from trilut.errors import FormatError
+from trilut.errors import FormatError, ToolError
 
 __all__ = ["make_directory", "read_bytes", "work_directory", "write_atomically"]
 
@@ -67,14 +67,38 @@ def make_directory(path: Path) -> Path:
 
 
 @contextmanager
-def work_directory(parent: Path) -> Iterator[Path]:
-    """Give a new directory inside ``parent`` that is removed at the end, however that comes."""
+def work_directory(parent: Path, *, logs: Path | None = None) -> Iterator[Path]:
+    """Give a new directory inside ``parent`` that is removed at the end, however that comes.
+
+    Parameters
+    ----------
+    parent : Path
+        Where to make it.
+    logs : Path, optional
+        Where files named ``*.log`` are moved before that, unless the user interrupts. A ToolError
+        that names one of them is changed to name its new place.
+    """
     make_directory(parent)
     work = Path(tempfile.mkdtemp(dir=parent, prefix=".work-"))
     try:
         yield work
+        _keep_logs(work, logs)
+    except ToolError as error:
+        _keep_logs(work, logs)
+        if logs is None:
+            raise
+        raise ToolError(str(error).replace(str(work), str(logs))) from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _keep_logs(work: Path, logs: Path | None) -> None:
+    if logs is None:
+        return
+    for log in work.rglob("*.log"):
+        kept = logs / log.relative_to(work)
+        make_directory(kept.parent)
+        os.replace(log, kept)
 
 
 def _umask() -> int:

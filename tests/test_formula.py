@@ -3,15 +3,13 @@ import itertools
 import numpy as np
 import pytest
 
+from trilut.formula import gate_formulas, plane_formulas
 from trilut.gates import NAMED_GATES, gate_table, num_gates
-from trilut.hdl.formula import gate_formulas, plane_formulas
 from trilut.hdl.gate import ternary_table
 
 TRITS = (-1, 0, 1)
 NAMES = {"a_plus": "a[1]", "a_minus": "a[0]", "b_plus": "b[1]", "b_minus": "b[0]"}
-SUBSETS = [
-    subset for size in (1, 2, 3) for subset in itertools.combinations(TRITS, size)
-]
+SUBSETS = [subset for size in (1, 2, 3) for subset in itertools.combinations(TRITS, size)]
 
 
 def dual_rail(a: int, b: int) -> dict[str, int]:
@@ -43,9 +41,7 @@ def test_every_gate_is_its_pair_of_planes():
     for table in tables:
         plus, minus = gate_formulas(table)
         assert [p - m for p, m in zip(values[id(plus)], values[id(minus)], strict=True)] == table
-        assert not any(
-            p and m for p, m in zip(values[id(plus)], values[id(minus)], strict=True)
-        )
+        assert not any(p and m for p, m in zip(values[id(plus)], values[id(minus)], strict=True))
 
 
 def test_no_plane_needs_more_than_six_nodes():

@@ -1,0 +1,52 @@
+# `make demo` and `make test` need nothing but Python, make, perl and a C++ compiler.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help install demo test test-all lint format clean
+
+help:
+	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
+	@echo "make test      lint, type check and test"
+	@echo "make test-all  the slow tests too"
+	@echo "make format    format the code"
+	@echo "make clean     remove $(VENV) and build/"
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml Makefile
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "TriLUT needs Python 3.11 or newer, and $(PYTHON) is `$(PYTHON) --version`; set PYTHON"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' || \
+	  { echo "Python's venv module is missing; install it, for example with 'apt install python3-venv'"; exit 1; }
+	@for tool in c++ perl; do command -v $$tool > /dev/null || \
+	  { echo "Cannot find $$tool, which the Verilog simulator needs; install it, for example with 'apt install g++ perl'"; exit 1; }; done
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@echo "Preparing the synthesis tools (once, about a minute)"
+	$(BIN)/python -m trilut.synth.warm_up
+	@touch $@
+
+demo: $(STAMP)
+	$(BIN)/trilut flow moons -o build/moons
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/pytest -m "not slow"
+
+test-all: lint
+	$(BIN)/pytest
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) build

@@ -1,0 +1,402 @@
+"""The command line."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import trilut
+from trilut.errors import TrilutError
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status."""
+    args = _parser().parse_args(argv)
+    try:
+        status: int | None = args.run(args)
+    except TrilutError as error:
+        # One line, whatever a file name or a tool's message may contain.
+        print(f"trilut: error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("trilut: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader has gone, as `head` does. What is still to be flushed goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status or 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="trilut",
+        description="RTL for FPGA and ASIC from trained ternary logic gate networks.",
+        epilog="example: trilut flow moons -o build/moons",
+    )
+    parser.add_argument("--version", action="version", version=f"trilut {trilut.__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for add in (
+        _add_flow,
+        _add_train,
+        _add_eval,
+        _add_info,
+        _add_verilog,
+        _add_verify,
+        _add_synth,
+        _add_gate,
+        _add_data,
+    ):
+        add(commands)
+    return parser
+
+
+def _command(
+    commands: Any, name: str, run: Any, summary: str, example: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=f"example: {example}",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def _add_net(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("net", metavar="NET", type=Path, help="netlist file, NAME.trilut")
+
+
+def _add_output(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", type=Path, required=True, help=f"directory for {what}"
+    )
+
+
+def _add_training_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that become a TrainingConfig; left out, the data set's own defaults hold."""
+    options = parser.add_argument_group("training (defaults depend on the data set)")
+    options.add_argument("--recipe", choices=["hard", "paper"], help="how the gates are trained")
+    options.add_argument("--layers", metavar="N,N,…", type=_layers, help="gates of each layer")
+    options.add_argument("--thresholds", metavar="K", type=int, help="thresholds of each feature")
+    options.add_argument("--delta", metavar="D", type=float, help="width of the UNKNOWN band, 0…1")
+    options.add_argument("--steps", metavar="N", type=int, help="number of batches")
+    options.add_argument("--seed", metavar="N", type=int, help="seed of data, wiring and training")
+
+
+def _layers(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(width) for width in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of numbers like 64,64,32"
+        ) from None
+
+
+def _training_settings(args: argparse.Namespace) -> dict[str, Any]:
+    names = ("recipe", "layers", "thresholds", "delta", "steps", "seed")
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
+def _add_hardware_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pipeline",
+        metavar="N",
+        type=_positive,
+        default=2,
+        help="layers between registers",
+    )
+
+
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return int(text)
+
+
+def _add_flow(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "flow",
+        _flow,
+        "train, harden, write Verilog, verify it, place and route it, and report",
+        "trilut flow moons -o build/moons",
+    )
+    parser.add_argument("dataset", metavar="DATASET", help="name of a data set")
+    _add_output(parser, "netlist, Verilog and reports")
+    _add_training_options(parser)
+    _add_hardware_options(parser)
+    parser.add_argument("--target", metavar="NAME", default="ecp5", help="synthesis target")
+    _add_json(parser)
+
+
+def _flow(args: argparse.Namespace) -> int:
+    from trilut.flow import run_flow
+
+    report = run_flow(
+        args.dataset,
+        args.output,
+        settings=_training_settings(args),
+        pipeline=args.pipeline,
+        target=args.target,
+    )
+    _print(args, report.title, report.summary, report.document)
+    return 0 if report.passed else 1
+
+
+def _add_train(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "train",
+        _train,
+        "train a network and harden it to a netlist",
+        "trilut train moons --recipe hard -o build/run",
+    )
+    parser.add_argument("dataset", metavar="DATASET", help="name of a data set")
+    _add_output(parser, "net.trilut and metrics.jsonl")
+    _add_training_options(parser)
+    _add_json(parser)
+
+
+def _train(args: argparse.Namespace) -> None:
+    from trilut.flow import train_to_directory
+    from trilut.summary import accuracy_rows
+
+    trained = train_to_directory(args.dataset, args.output, _training_settings(args))
+    _print(args, f"{args.dataset}: test set", accuracy_rows(trained.accuracy), trained.accuracy)
+
+
+def _add_eval(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "eval",
+        _eval,
+        "measure a netlist on a data set",
+        "trilut eval build/run/net.trilut --data moons",
+    )
+    _add_net(parser)
+    parser.add_argument("--data", metavar="NAME", help="data set; default: the trained one")
+    parser.add_argument("--seed", metavar="N", type=int, help="seed of the data set")
+    parser.add_argument(
+        "--engine", choices=["lookup", "reference"], default="lookup", help="simulator"
+    )
+    _add_json(parser)
+
+
+def _eval(args: argparse.Namespace) -> None:
+    from trilut.evaluation import evaluate_split
+    from trilut.flow import netlist_dataset
+    from trilut.summary import evaluation_rows
+
+    netlist = trilut.load(args.net)
+    dataset = netlist_dataset(netlist, name=args.data, seed=args.seed)
+    evaluation = evaluate_split(netlist, dataset.test, engine=args.engine)
+    _print(
+        args,
+        f"{netlist.name} on the test set of {dataset.name}",
+        evaluation_rows(evaluation),
+        evaluation,
+    )
+
+
+def _add_info(commands: Any) -> None:
+    parser = _command(
+        commands, "info", _info, "describe a netlist", "trilut info build/run/net.trilut"
+    )
+    _add_net(parser)
+    _add_json(parser)
+
+
+def _info(args: argparse.Namespace) -> None:
+    from trilut.summary import netlist_facts
+
+    netlist = trilut.load(args.net)
+    facts = netlist_facts(netlist)
+    _print(args, netlist.name, {key: str(value) for key, value in facts.items()}, facts)
+
+
+def _add_verilog(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "verilog",
+        _verilog,
+        "write Verilog for a netlist",
+        "trilut verilog build/run/net.trilut -o build/rtl",
+    )
+    _add_net(parser)
+    _add_output(parser, "the Verilog file")
+    _add_hardware_options(parser)
+    parser.add_argument(
+        "--input",
+        choices=["features", "trits"],
+        help="what enters; default: features if the netlist has an encoder",
+    )
+    parser.add_argument("--top", metavar="NAME", default="trilut_top", help="name of the module")
+    _add_json(parser)
+
+
+def _verilog(args: argparse.Namespace) -> None:
+    from trilut.hdl import InputKind, write_verilog
+
+    design = write_verilog(
+        trilut.load(args.net),
+        args.output,
+        top=args.top,
+        pipeline=args.pipeline,
+        input_kind=InputKind(args.input) if args.input else None,
+    )
+    facts = {
+        "file": str(design.path),
+        "top": design.top,
+        "input": str(design.input_kind),
+        "latency_cycles": design.latency,
+    }
+    _print(args, "Verilog", {key: str(value) for key, value in facts.items()}, facts)
+
+
+def _add_verify(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "verify",
+        _verify,
+        "simulate the Verilog of a netlist against the reference, bit for bit",
+        "trilut verify build/run/net.trilut",
+    )
+    _add_net(parser)
+    _add_hardware_options(parser)
+    parser.add_argument("--data", metavar="NAME", help="data set; default: the trained one")
+    parser.add_argument(
+        "--random", metavar="N", type=_positive, default=10_000, help="number of random vectors"
+    )
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the stimulus")
+    parser.add_argument(
+        "--simulator",
+        choices=["verilator", "icarus"],
+        default="verilator",
+        help="Verilog simulator",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", type=Path, help="directory for the log; default: none kept"
+    )
+    _add_json(parser)
+
+
+def _verify(args: argparse.Namespace) -> int:
+    from trilut.flow import verify_file
+
+    result = verify_file(
+        args.net,
+        output=args.output,
+        pipeline=args.pipeline,
+        data=args.data,
+        num_random=args.random,
+        seed=args.seed,
+        simulator=args.simulator,
+    )
+    from trilut.summary import verification_rows
+
+    _print(args, f"{args.net.name}: RTL against reference", verification_rows(result), result)
+    return 0 if result["passed"] else 1
+
+
+def _add_synth(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "synth",
+        _synth,
+        "synthesise, place and route a netlist",
+        "trilut synth build/run/net.trilut --target ecp5 -o build/synth",
+    )
+    parser.add_argument("net", metavar="NET", type=Path, nargs="?", help="netlist file")
+    parser.add_argument("--list", action="store_true", help="list the targets and stop")
+    parser.add_argument("--target", metavar="NAME", default="ecp5", help="target name or file")
+    _add_hardware_options(parser)
+    parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of the placer")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", type=Path, help="directory for logs and reports"
+    )
+    _add_json(parser)
+
+
+def _synth(args: argparse.Namespace) -> int | None:
+    from trilut.synth import target_names
+
+    if args.list:
+        _print(args, "targets", dict.fromkeys(target_names(), ""), list(target_names()))
+        return None
+    if args.net is None or args.output is None:
+        print("trilut synth: error: NET and -o DIR are required", file=sys.stderr)
+        return 2
+    from trilut.flow import synthesize_file
+    from trilut.summary import synthesis_rows
+
+    result = synthesize_file(
+        args.net, args.output, target=args.target, pipeline=args.pipeline, seed=args.seed
+    )
+    _print(args, f"{args.net.name} on {args.target}", synthesis_rows(result), result)
+    return None
+
+
+def _add_gate(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "gate",
+        _gate,
+        "describe a ternary gate",
+        "trilut gate and, or: trilut gate 15633, or: trilut gate -- ----00-0+",
+    )
+    parser.add_argument(
+        "gate", metavar="ID|NAME|TABLE", help="an id, a name, or nine of the characters -0+"
+    )
+    _add_json(parser)
+
+
+def _gate(args: argparse.Namespace) -> None:
+    from trilut.gates import parse_gate
+    from trilut.summary import gate_facts
+
+    facts = gate_facts(parse_gate(args.gate))
+    _print(args, f"gate {facts['id']}", {key: str(value) for key, value in facts.items()}, facts)
+
+
+def _add_data(commands: Any) -> None:
+    parser = _command(commands, "data", _data, "list the data sets", "trilut data list")
+    parser.add_argument("action", choices=["list"], help="what to do")
+    _add_json(parser)
+
+
+def _data(args: argparse.Namespace) -> None:
+    from trilut.data import dataset_names
+
+    names = list(dataset_names())
+    if args.json:
+        print(json.dumps(names))
+    else:
+        print("\n".join(names))
+
+
+def _print(args: argparse.Namespace, title: str, rows: dict[str, str], document: object) -> None:
+    """Print a result as a table, or as JSON if that was asked for."""
+    if args.json:
+        from trilut.summary import plain
+
+        print(json.dumps(plain(document), indent=2))
+        return
+    from trilut.console import print_table
+
+    print_table(title, rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

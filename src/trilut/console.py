@@ -1,0 +1,89 @@
+"""Talk on the terminal: progress on stderr, results on stdout."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+__all__ = ["Stage", "print_table", "stages", "talk"]
+
+_stderr = Console(stderr=True, highlight=False)
+
+
+def talk(message: str) -> None:
+    """Say something to the user, beside the results."""
+    _stderr.print(escape(message))
+
+
+class Stage:
+    """One line of progress."""
+
+    def __init__(self, progress: Progress, name: str):
+        self._progress = progress
+        self._name = name
+        self._task = progress.add_task(escape(name), total=None, info="")
+        if not _stderr.is_terminal:
+            talk(f"{name} …")
+
+    def update(self, done: int, total: int, info: str = "") -> None:
+        """Move the bar, with a few words beside it."""
+        self._progress.update(self._task, completed=done, total=total, info=escape(info))
+
+    def step(self, info: str) -> None:
+        """Say what the stage is doing now, when its length is not known."""
+        self._progress.update(self._task, info=escape(info))
+
+    def finish(self, info: str) -> None:
+        """Fill the bar; what is said stays on the screen."""
+        self._progress.update(self._task, completed=1, total=1, info=escape(info))
+        if not _stderr.is_terminal:
+            talk(f"{self._name}: {info}")
+
+
+@contextmanager
+def stages() -> Iterator["Stages"]:
+    """Show the progress of several stages, one line each."""
+    columns = (
+        SpinnerColumn(finished_text="✓"),
+        TextColumn("{task.description:10}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[info]}"),
+    )
+    # Without a terminal a bar is noise; then a stage says a line at its start and at its end.
+    with Progress(*columns, console=_stderr, disable=not _stderr.is_terminal) as progress:
+        yield Stages(progress)
+
+
+class Stages:
+    """A place to start stages in."""
+
+    def __init__(self, progress: Progress):
+        self._progress = progress
+
+    def start(self, name: str) -> Stage:
+        """Start a stage."""
+        return Stage(self._progress, name)
+
+
+def print_table(title: str, rows: Mapping[str, str]) -> None:
+    """Print two columns of results."""
+    table = Table(title=escape(title), show_header=False, title_justify="left")
+    table.add_column(style="bold")
+    table.add_column()
+    for name, value in rows.items():
+        table.add_row(escape(name), escape(value))
+    # Not a module constant: tests and pipes replace sys.stdout.
+    Console(file=sys.stdout, highlight=False).print(table)

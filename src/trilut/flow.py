@@ -1,0 +1,285 @@
+"""The whole flow: from a data set to verified RTL, a synthesis report and a page that shows it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trilut.console import Stage, stages
+from trilut.data import Dataset, load_dataset
+from trilut.errors import DataError
+from trilut.evaluation import evaluate_split
+from trilut.files import make_directory, work_directory, write_atomically
+from trilut.format import load, save
+from trilut.metrics import cell_vote_accuracy
+from trilut.netlist import Netlist
+from trilut.report import Report, make_report, write_report
+from trilut.summary import percent, plain
+
+__all__ = [
+    "Trained",
+    "netlist_dataset",
+    "run_flow",
+    "synthesize_file",
+    "train_to_directory",
+    "verify_file",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """A trained circuit and how good it is.
+
+    Parameters
+    ----------
+    netlist : Netlist
+        The hardened circuit.
+    dataset : Dataset
+        What it was trained on.
+    accuracy : mapping
+        On the test set: ``hardened``, ``soft``, ``cell_vote`` and the whole ``evaluation``.
+    history : list of dict
+        The course of the training.
+    """
+
+    netlist: Netlist
+    dataset: Dataset
+    accuracy: Mapping[str, Any]
+    history: list[dict[str, Any]]
+
+
+def run_flow(
+    dataset: str,
+    output: Path,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    pipeline: int = 2,
+    target: str = "ecp5",
+    num_random: int = 10_000,
+) -> Report:
+    """Train, harden, write Verilog, verify it, place and route it, and report.
+
+    Writes ``net.trilut``, ``metrics.jsonl``, ``trilut_top.v``, ``logs/``, ``report.json`` and
+    ``report.html`` into the output directory.
+
+    Parameters
+    ----------
+    dataset : str
+        Name of a data set.
+    output : Path
+        Directory for all that is made.
+    settings : mapping, optional
+        Fields of TrainingConfig that differ from the data set's defaults.
+    pipeline : int
+        Layers between registers.
+    target : str
+        Name of a synthesis target.
+    num_random : int
+        Random vectors of the regression.
+
+    Raises
+    ------
+    TrilutError
+        If a setting, a tool or a file is wrong.
+    """
+    from trilut.hdl import write_verilog
+    from trilut.synth import load_target
+
+    # A wrong name should not wait for the end of the training.
+    load_target(target)
+    with stages() as show:
+        trained = _train(dataset, output, settings or {}, show.start("train"))
+        stage = show.start("Verilog")
+        design = write_verilog(trained.netlist, output, pipeline=pipeline)
+        stage.finish(f"{design.path}, latency {design.latency} cycles")
+        samples = trained.dataset.test.x
+        with work_directory(output, logs=output / "logs") as work:
+            verification = _verify(
+                trained.netlist, design, samples, work, show.start("verify"), num_random=num_random
+            )
+            synthesis = _synthesize(design, target, work, show.start("synth"))
+        stage = show.start("report")
+        report = make_report(
+            trained.netlist,
+            accuracy=trained.accuracy,
+            history=trained.history,
+            verification=verification,
+            synthesis=synthesis,
+        )
+        write_report(report, trained.netlist, trained.dataset.test, output)
+        stage.finish(str(output / "report.html"))
+    return report
+
+
+def train_to_directory(dataset: str, output: Path, settings: Mapping[str, Any]) -> Trained:
+    """Train on a data set and write ``net.trilut`` and ``metrics.jsonl`` into a directory."""
+    with stages() as show:
+        return _train(dataset, output, settings, show.start("train"))
+
+
+def verify_file(
+    path: Path,
+    *,
+    output: Path | None = None,
+    data: str | None = None,
+    pipeline: int = 2,
+    num_random: int = 10_000,
+    seed: int = 0,
+    simulator: str = "verilator",
+) -> dict[str, Any]:
+    """Simulate the Verilog of a netlist file against the reference.
+
+    Parameters
+    ----------
+    output : Path, optional
+        Directory for the logs; by default they are kept only if a tool fails, beside the netlist.
+    data : str, optional
+        The data set whose test samples are driven too; by default the one that the netlist was
+        trained on, if it says so.
+    """
+    from trilut.hdl import write_verilog
+
+    netlist = load(path)
+    known = data is not None or "data" in netlist.provenance
+    samples = netlist_dataset(netlist, name=data).test.x if known else None
+    logs = (output or path.parent) / "logs"
+    with stages() as show, work_directory(output or path.parent, logs=logs) as work:
+        design = write_verilog(netlist, work, pipeline=pipeline)
+        return _verify(
+            netlist,
+            design,
+            samples,
+            work,
+            show.start("verify"),
+            num_random=num_random,
+            seed=seed,
+            simulator=simulator,
+        )
+
+
+def synthesize_file(
+    path: Path, output: Path, *, target: str = "ecp5", pipeline: int = 2, seed: int = 1
+) -> dict[str, Any]:
+    """Place and route a netlist file; write ``synth-TARGET.json`` and logs into a directory."""
+    from trilut.hdl import write_verilog
+    from trilut.synth import load_target
+
+    netlist = load(path)
+    name = load_target(target).name
+    with stages() as show, work_directory(output, logs=output / "logs") as work:
+        design = write_verilog(netlist, work, pipeline=pipeline)
+        result = _synthesize(design, target, work, show.start("synth"), seed=seed)
+    write_atomically(output / f"synth-{name}.json", json.dumps(result, indent=2) + "\n")
+    return result
+
+
+def netlist_dataset(
+    netlist: Netlist, *, name: str | None = None, seed: int | None = None
+) -> Dataset:
+    """Load a data set by name, or the one that a netlist was trained on.
+
+    Raises
+    ------
+    DataError
+        If no name is given and the netlist does not say.
+    """
+    origin = netlist.provenance.get("data")
+    origin = origin if isinstance(origin, dict) else {}
+    chosen = name or origin.get("name")
+    if not isinstance(chosen, str):
+        raise DataError(
+            f"Netlist {netlist.name!r} does not say what it was trained on; name a data set"
+        )
+    if seed is None:
+        recorded = origin.get("seed")
+        seed = recorded if chosen == origin.get("name") and isinstance(recorded, int) else 0
+    return load_dataset(chosen, seed=seed)
+
+
+def _train(name: str, output: Path, settings: Mapping[str, Any], stage: Stage) -> Trained:
+    dataset = load_dataset(name, seed=settings.get("seed", 0))
+    make_directory(output)
+    stage.step("compiling")
+    from trilut.training import TrainingConfig, train
+
+    def progress(step: int, steps: int, loss: float, accuracy: float) -> None:
+        stage.update(step, steps, f"loss {loss:.4f}, hardened {percent(accuracy)}")
+
+    config = TrainingConfig.for_dataset(dataset, **settings)
+    result = train(dataset, config, progress=progress)
+    netlist = result.netlist
+    assert netlist.encoder is not None
+    evaluation = evaluate_split(netlist, dataset.test)
+    accuracy = {
+        "hardened": evaluation.accuracy,
+        "soft": result.soft.test,
+        "cell_vote": cell_vote_accuracy(
+            netlist.encoder.encode(dataset.train.x),
+            dataset.train.y,
+            netlist.encoder.encode(dataset.test.x),
+            dataset.test.y,
+        ),
+        "evaluation": plain(evaluation),
+    }
+    history: list[dict[str, Any]] = [dict(line) for line in result.history]
+    lines = "".join(json.dumps(line) + "\n" for line in history)
+    write_atomically(output / "metrics.jsonl", lines)
+    save(netlist, output / "net.trilut")
+    stage.finish(
+        f"{netlist.num_gates} gates, hardened {percent(evaluation.accuracy)}, "
+        f"ceiling {percent(evaluation.ceiling)}"
+    )
+    return Trained(netlist, dataset, accuracy, history)
+
+
+def _verify(
+    netlist: Netlist,
+    design: Any,
+    samples: Any,
+    work: Path,
+    stage: Stage,
+    *,
+    num_random: int,
+    seed: int = 0,
+    simulator: str = "verilator",
+) -> dict[str, Any]:
+    from trilut.hdl import InputKind
+    from trilut.sim import stimulus, verify_rtl
+
+    vectors = stimulus(
+        netlist,
+        samples,
+        np.random.default_rng(seed),
+        num_random=num_random,
+        as_trits=design.input_kind is InputKind.TRITS,
+    )
+    result = verify_rtl(
+        netlist,
+        design.path,
+        design.top,
+        design.latency,
+        vectors,
+        out=work,
+        seed=seed,
+        simulator=simulator,
+        progress=stage.step,
+    )
+    checked = sum(result.num_checked.values())
+    stage.finish(f"{checked} vectors, {result.num_mismatches} mismatches")
+    return {**plain(result), "passed": result.passed}
+
+
+def _synthesize(
+    design: Any, target: str, work: Path, stage: Stage, *, seed: int = 1
+) -> dict[str, Any]:
+    from trilut.synth import load_target, synthesize
+
+    result = synthesize(
+        design.path, design.top, load_target(target), out=work, seed=seed, progress=stage.step
+    )
+    frequency = "no timing" if result.timing is None else f"{result.timing.fmax_mhz:.1f} MHz"
+    stage.finish(f"{result.cells.lut4} LUT4, {result.cells.ff} FF, {frequency}")
+    return {**result.to_dict(), "latency_cycles": design.latency}

@@ -1,0 +1,150 @@
+"""Measures of a circuit's decisions, and the best that its encoding allows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trilut.head import Decisions
+
+__all__ = [
+    "CoverageCurve",
+    "abstained_fraction",
+    "accuracy",
+    "accuracy_at_coverage",
+    "cell_vote_accuracy",
+    "coverage_curve",
+    "encoding_ceiling",
+    "unknown_fraction",
+]
+
+# What numpy calls int64; the alias keeps signatures on one line.
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CoverageCurve:
+    """What a circuit gains in accuracy by abstaining, one point for each margin that occurs.
+
+    Parameters
+    ----------
+    margin : int64 array [point]
+        Abstention margins, falling.
+    coverage : float64 array [point]
+        Fraction of the samples whose margin is at least that; rises to 1.
+    accuracy : float64 array [point]
+        Fraction of those samples that are right.
+    """
+
+    margin: Integers
+    coverage: NDArray[np.float64]
+    accuracy: NDArray[np.float64]
+
+
+def accuracy(decisions: Decisions, labels: Integers) -> float:
+    """Return the fraction of all samples whose chosen class is right, abstained ones included."""
+    return float(_right(decisions, labels).mean())
+
+
+def unknown_fraction(outputs: NDArray[np.int8]) -> float:
+    """Return the fraction of output trits [sample, output] that are 0: the paper's UNK%.
+
+    It says nothing of samples: see :func:`abstained_fraction`.
+    """
+    if outputs.size == 0:
+        raise ValueError("There are no outputs to measure")
+    return float(np.mean(outputs == 0))
+
+
+def abstained_fraction(decisions: Decisions) -> float:
+    """Return the fraction of the samples on which the circuit abstains."""
+    if len(decisions) == 0:
+        raise ValueError("There are no samples to measure")
+    return float(decisions.unknown.mean())
+
+
+def accuracy_at_coverage(decisions: Decisions, labels: Integers, coverage: float) -> float:
+    """Return the accuracy on the given fraction of the samples: those with the largest margins.
+
+    Margins are small integers, so the cut nearly always falls inside a group of equal ones. That
+    group counts in proportion, which is the expectation over all ways to break the tie.
+
+    Parameters
+    ----------
+    decisions : Decisions
+    labels : int64 array [sample]
+    coverage : float
+        Fraction to retain, above 0 and at most 1: 0.9 for the paper's Acc@90.
+    """
+    if not 0 < coverage <= 1:
+        raise ValueError(f"Coverage must be above 0 and at most 1, not {coverage}")
+    curve = coverage_curve(decisions, labels)
+    # Both are piecewise linear in the coverage between the ends of the groups of equal margin.
+    right = np.interp(
+        coverage, np.append(0, curve.coverage), np.append(0, curve.coverage * curve.accuracy)
+    )
+    return float(right / coverage)
+
+
+def coverage_curve(decisions: Decisions, labels: Integers) -> CoverageCurve:
+    """Return coverage and accuracy for every abstention margin that makes a difference."""
+    right = _right(decisions, labels)
+    margin, group = np.unique(-decisions.margin, return_inverse=True)
+    retained = np.cumsum(np.bincount(group))
+    correct = np.cumsum(np.bincount(group, weights=right))
+    return CoverageCurve(-margin, retained / len(right), correct / retained)
+
+
+def encoding_ceiling(trits: NDArray[np.int8], labels: Integers) -> float:
+    """Return the best accuracy that any circuit could have on these samples.
+
+    Samples with equal trits [sample, trit] share a cell and get the same class from every circuit;
+    the best one answers the most frequent class of each cell. It knows the labels, so on few
+    samples this bound is far above what can be learned: see :func:`cell_vote_accuracy`.
+    """
+    cell = _cells(trits, labels)
+    return float(_votes(cell, labels, num_cells=cell.max() + 1).max(axis=1).sum() / len(labels))
+
+
+def cell_vote_accuracy(
+    train_trits: NDArray[np.int8],
+    train_labels: Integers,
+    test_trits: NDArray[np.int8],
+    test_labels: Integers,
+) -> float:
+    """Return the accuracy of the most frequent training class of each cell on test samples.
+
+    A cell without training samples gets the most frequent class of all. A tie goes to the lowest
+    class. A circuit that generalises from cell to cell can be better than this.
+    """
+    cell = _cells(np.concatenate([train_trits, test_trits]), np.append(train_labels, test_labels))
+    train_cell, test_cell = cell[: len(train_labels)], cell[len(train_labels) :]
+    votes = _votes(train_cell, train_labels, num_cells=cell.max() + 1)
+    votes[votes.sum(axis=1) == 0] = votes.sum(axis=0)
+    return float(np.mean(votes.argmax(axis=1)[test_cell] == test_labels))
+
+
+def _right(decisions: Decisions, labels: Integers) -> NDArray[np.bool_]:
+    if len(decisions) != len(labels):
+        raise ValueError(f"There are {len(decisions)} decisions but {len(labels)} labels")
+    if len(labels) == 0:
+        raise ValueError("There are no samples to measure")
+    return decisions.chosen == labels
+
+
+def _cells(trits: NDArray[np.int8], labels: Integers) -> Integers:
+    """Return the number of each row's cell: equal rows of trits, equal numbers."""
+    if len(trits) != len(labels):
+        raise ValueError(f"There are {len(trits)} encoded samples but {len(labels)} labels")
+    if len(labels) == 0:
+        raise ValueError("There are no samples to measure")
+    # Rows as one opaque value each: np.unique(axis=0) sorts columns one by one and is far slower.
+    rows = np.ascontiguousarray(trits, np.int8).view(np.dtype((np.void, trits.shape[1]))).ravel()
+    return np.unique(rows, return_inverse=True)[1].astype(np.int64)
+
+
+def _votes(cell: Integers, labels: Integers, *, num_cells: int) -> Integers:
+    """Count the samples [cell, class] of each class in each cell."""
+    votes = np.zeros((num_cells, labels.max() + 1), dtype=np.int64)
+    np.add.at(votes, (cell, labels), 1)
+    return votes

@@ -1,0 +1,147 @@
+"""Results as rows of text, for the terminal and the report."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trilut.evaluation import Evaluation
+from trilut.format import digest
+from trilut.formula import gate_formulas
+from trilut.gates import fourier_spectrum, gate_name, gate_table, polynomial, table_text
+from trilut.netlist import Netlist
+
+__all__ = [
+    "accuracy_rows",
+    "evaluation_rows",
+    "gate_facts",
+    "netlist_facts",
+    "percent",
+    "plain",
+    "synthesis_rows",
+    "verification_rows",
+]
+
+
+def percent(fraction: float) -> str:
+    """Write a fraction of one as a percentage."""
+    return f"{100 * fraction:.2f} %"
+
+
+def plain(value: Any) -> Any:
+    """Return a value as what JSON can hold."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Path):
+        return str(value)
+    return value
+
+
+def evaluation_rows(evaluation: Evaluation) -> dict[str, str]:
+    """Describe how good a circuit is."""
+    return {
+        "hardened accuracy": percent(evaluation.accuracy),
+        "encoding ceiling": percent(evaluation.ceiling),
+        "UNKNOWN outputs": percent(evaluation.unknown),
+        "abstained samples": percent(evaluation.abstained),
+        "Acc@90 / Acc@50": f"{percent(evaluation.accuracy_at_90)} / "
+        f"{percent(evaluation.accuracy_at_50)}",
+        "test samples": str(evaluation.samples),
+    }
+
+
+def accuracy_rows(accuracy: Mapping[str, Any]) -> dict[str, str]:
+    """Describe how good a trained circuit is, beside the network that it was hardened from."""
+    soft = {
+        "soft accuracy": percent(accuracy["soft"]),
+        "hardening gap": f"{100 * (accuracy['soft'] - accuracy['hardened']):+.2f} pp",
+        "cell vote": f"{percent(accuracy['cell_vote'])} (majority per encoded cell of the "
+        "training set)",
+    }
+    rows = evaluation_rows(Evaluation(**accuracy["evaluation"]))
+    first = "hardened accuracy"
+    return {first: rows.pop(first), **soft, **rows}
+
+
+def verification_rows(result: Mapping[str, Any]) -> dict[str, str]:
+    """Describe a regression of the RTL."""
+    counts = ", ".join(f"{count} {origin}" for origin, count in result["num_checked"].items())
+    total = sum(result["num_checked"].values())
+    return {
+        "vectors checked": f"{total} ({counts})",
+        "mismatches": str(result["num_mismatches"]),
+        "verdict": "RTL equals the reference" if result["passed"] else "RTL DIFFERS",
+        "simulator": result["simulator"],
+    }
+
+
+def synthesis_rows(result: Mapping[str, Any]) -> dict[str, str]:
+    """Describe area and timing."""
+    frequency, latency = result["fmax_mhz"], result["latency_cycles"]
+    rows = {
+        "part": result["device"],
+        "LUT4": f"{result['lut4']} (encoder, GroupSum and argmax included)",
+        "carry cells": f"{result['carry']} ({result['lut4_equivalents']} LUT4-equivalents in all)",
+        "FF": str(result["ff"]),
+    }
+    if frequency is None:
+        return {**rows, "latency": f"{latency} cycles"}
+    return {
+        **rows,
+        "Fmax": f"{frequency:.1f} MHz, placed and routed",
+        "latency": f"{latency} cycles, {1000 * latency / frequency:.1f} ns at Fmax",
+        "throughput": f"{frequency:.1f} M vectors/s, one per cycle",
+    }
+
+
+def netlist_facts(netlist: Netlist) -> dict[str, Any]:
+    """Return what can be said of a netlist without running it."""
+    tables, counts = np.unique(netlist.table, axis=0, return_counts=True)
+    used = np.zeros(netlist.num_nets, dtype=bool)
+    used[netlist.outputs] = True
+    used[netlist.a] = used[netlist.b] = True
+    facts: dict[str, Any] = {
+        "name": netlist.name,
+        "sha256": digest(netlist),
+        "valence": netlist.valence,
+        "inputs": netlist.num_inputs,
+        "gates": netlist.num_gates,
+        "layers": netlist.depth,
+        "outputs": len(netlist.outputs),
+        "different_gates": len(tables),
+        "most_common_gate": int(counts.max()) if len(counts) else 0,
+        "nets_without_reader": int(np.count_nonzero(~used)),
+    }
+    if netlist.encoder is not None:
+        facts["features"] = [feature.name for feature in netlist.encoder.features]
+    if netlist.head is not None:
+        facts["classes"] = list(netlist.head.classes)
+        facts["outputs_per_class"] = list(netlist.head.group_sizes)
+    return facts
+
+
+def gate_facts(gate: int) -> dict[str, Any]:
+    """Return what can be said of a ternary gate."""
+    table = gate_table(gate).astype(int)
+    names = {"a_plus": "a[1]", "a_minus": "a[0]", "b_plus": "b[1]", "b_minus": "b[0]"}
+    plus, minus = gate_formulas(table.tolist())
+    return {
+        "id": gate,
+        "name": gate_name(gate),
+        "table": table_text(table),
+        "rows": [table_text(row) for row in table.reshape(3, 3)],
+        "polynomial": [round(float(value), 6) for value in polynomial(table)],
+        "fourier": [[round(float(value), 6) for value in row] for row in fourier_spectrum(table)],
+        "plus": plus.text(names),
+        "minus": minus.text(names),
+    }

@@ -1,0 +1,317 @@
+"""Targets: what a part asks of the tools, as data in one TOML file each."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from trilut.errors import FormatError, ToolError
+from trilut.files import read_bytes
+
+__all__ = ["KINDS", "PlaceAndRoute", "PortRegister", "Target", "load_target", "target_names"]
+
+KINDS = ("lut4", "ff", "carry", "bram", "dsp")
+"""The kinds of cells that are counted."""
+
+# What a target file says ends up in a Yosys script and in command lines, and a user's file may come
+# from anywhere. So every text is a plain word, and what names a file, a script or a command of the
+# tools' own languages is not among the options.
+_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+_TITLE = re.compile(r"[^\x00-\x1f\x7f]{1,100}")
+_CELL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
+_YOSYS_COMMAND = re.compile(r"synth(_[a-z0-9]+)?")
+_YOSYS_OPTION = re.compile(r"[a-z][a-z0-9_-]*")
+_YOSYS_RESERVED = frozenset(
+    {
+        "top",
+        "run",
+        "flatten",
+        "noflatten",
+        "json",
+        "edif",
+        "blif",
+        "vpr",
+        "vlog",
+        "vqm",
+        "extra-map",
+    }
+)
+_NEXTPNR_PROGRAM = re.compile(r"nextpnr-[a-z0-9]+")
+# nextpnr also completes shortened options, and has some that run Python files: only these, and the
+# flags that choose a part, such as 25k, um5g-85k or lp384.
+_NEXTPNR_OPTION = re.compile(
+    r"package|speed|device|family|router|placer|placer-heap-(alpha|beta|critexp|timingweight)"
+    r"|lpf-allow-unconstrained|pcf-allow-unconstrained|(um-|um5g-|lp|hx|up|u)?[0-9]+k?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PortRegister:
+    """The cell that stands at each port during place and route.
+
+    Parameters
+    ----------
+    cell : str
+        Its type.
+    clock, d, q : str
+        Its ports.
+    parameters : mapping
+        Those that differ from the cell's defaults.
+    """
+
+    cell: str
+    clock: str
+    d: str
+    q: str
+    parameters: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceAndRoute:
+    """How a target is placed and routed.
+
+    Parameters
+    ----------
+    program : str
+        ``nextpnr-`` and the family.
+    options : tuple of str
+        Arguments that choose the part.
+    resources : mapping
+        What nextpnr calls a kind of cells in its report.
+    register : PortRegister
+        What stands at the ports.
+    """
+
+    program: str
+    options: tuple[str, ...]
+    resources: Mapping[str, str]
+    register: PortRegister
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A part, and what the tools must be told about it.
+
+    Parameters
+    ----------
+    name : str
+        Name of its file.
+    title : str
+        What to call it in a report.
+    device : str
+        The part's order code.
+    synthesis : tuple of str
+        The Yosys command and its options.
+    cells : mapping
+        Cell types of each of the ``KINDS``; ``*`` at the end stands for any text.
+    equivalents : mapping
+        How many LUT4 a cell of another kind takes.
+    capacity : mapping
+        How many cells of each kind the part has.
+    place_and_route : PlaceAndRoute, optional
+        None if the open tools only map to this part.
+    """
+
+    name: str
+    title: str
+    device: str
+    synthesis: tuple[str, ...]
+    cells: Mapping[str, tuple[str, ...]]
+    equivalents: Mapping[str, int]
+    capacity: Mapping[str, int]
+    place_and_route: PlaceAndRoute | None
+
+    def kind(self, cell_type: str) -> str | None:
+        """Return the kind of a cell type, or None if it is none of the ``KINDS``."""
+        for kind, types in self.cells.items():
+            for known in types:
+                if cell_type == known or (
+                    known.endswith("*") and cell_type.startswith(known.removesuffix("*"))
+                ):
+                    return kind
+        return None
+
+
+def target_names() -> tuple[str, ...]:
+    """Return the names of the targets that come with TriLUT."""
+    folder = files("trilut.synth").joinpath("targets")
+    return tuple(
+        sorted(
+            entry.name.removesuffix(".toml")
+            for entry in folder.iterdir()
+            if entry.name.endswith(".toml")
+        )
+    )
+
+
+def load_target(name: str) -> Target:
+    """Return a target by its name, or from the user's own file if the name ends in ``.toml``.
+
+    Raises
+    ------
+    ToolError
+        If there is no target of that name.
+    FormatError
+        If the file cannot be read or says something that a target must not say.
+    """
+    if name.endswith(".toml"):
+        return _parse(Path(name).stem, read_bytes(Path(name)), f"Target file {name!r}")
+    names = target_names()
+    if name not in names:
+        close = get_close_matches(name, names, 1)
+        raise ToolError(
+            f"Unknown target {name!r}, expected one of {', '.join(names)} or a file NAME.toml"
+            + (f"; did you mean {close[0]!r}?" if close else "")
+        )
+    content = files("trilut.synth").joinpath("targets", f"{name}.toml").read_bytes()
+    return _parse(name, content, f"Target {name!r}")
+
+
+def _parse(name: str, content: bytes, origin: str) -> Target:
+    if not _WORD.fullmatch(name):
+        raise FormatError(f"{origin} is not named by a plain word")
+    try:
+        document = tomllib.loads(content.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FormatError(f"{origin} is not TOML: {error}") from error
+    table = _Table(origin, "", document)
+    cells = table.table("cells")
+    target = Target(
+        name=name,
+        title=table.text("title", _TITLE, "a line of text"),
+        device=table.text("device", _WORD, "a plain word"),
+        synthesis=_synthesis(table.table("yosys")),
+        cells={kind: cells.words(kind, _CELL, "cell types") for kind in cells.keys_among(KINDS)},
+        equivalents=table.counts("equivalents"),
+        capacity=table.counts("capacity"),
+        place_and_route=_place_and_route(table) if "nextpnr" in document else None,
+    )
+    cells.finish()
+    table.finish()
+    return target
+
+
+def _synthesis(table: "_Table") -> tuple[str, ...]:
+    command = table.text("command", _YOSYS_COMMAND, "a command synth_…")
+    options = table.table("options", optional=True)
+    words = [command]
+    for name in options.keys_matching(_YOSYS_OPTION, _YOSYS_RESERVED):
+        value = options.option(name)
+        words += [f"-{name}"] if value is None else [f"-{name}", value]
+    options.finish()
+    table.finish()
+    return tuple(words)
+
+
+def _place_and_route(document: "_Table") -> PlaceAndRoute:
+    table = document.table("nextpnr")
+    program = table.text("program", _NEXTPNR_PROGRAM, "a program nextpnr-…")
+    options = table.table("options", optional=True)
+    arguments = []
+    for name in options.keys_matching(_NEXTPNR_OPTION):
+        value = options.option(name)
+        # One argument, so that no value can pass for an option.
+        arguments.append(f"--{name}" if value is None else f"--{name}={value}")
+    options.finish()
+    resources = table.table("resources", optional=True)
+    kinds = {kind: resources.text(kind, _WORD, "a word") for kind in resources.keys_among(KINDS)}
+    resources.finish()
+    table.finish()
+    return PlaceAndRoute(program, tuple(arguments), kinds, _register(document.table("register")))
+
+
+def _register(table: "_Table") -> PortRegister:
+    parameters = table.table("parameters", optional=True)
+    register = PortRegister(
+        cell=table.text("cell", _WORD, "a cell type"),
+        clock=table.text("clock", _WORD, "a port"),
+        d=table.text("d", _WORD, "a port"),
+        q=table.text("q", _WORD, "a port"),
+        parameters={
+            name: parameters.text(name, _WORD, "a word") for name in parameters.keys_matching(_WORD)
+        },
+    )
+    parameters.finish()
+    table.finish()
+    return register
+
+
+class _Table:
+    """A table of a target file that complains about wrong values and about unread keys."""
+
+    def __init__(self, origin: str, path: str, content: Mapping[str, Any]):
+        self._origin = origin
+        self._path = path
+        self._content = content
+        self._unread = set(content)
+
+    def _take(self, key: str) -> Any:
+        self._unread.discard(key)
+        return self._content.get(key)
+
+    def _error(self, key: str, expected: str) -> FormatError:
+        value = self._content.get(key)
+        found = "nothing" if value is None else repr(value)[:80]
+        return FormatError(
+            f"{self._origin} has {found} as {self._path + key!r}, expected {expected}"
+        )
+
+    def table(self, key: str, *, optional: bool = False) -> "_Table":
+        value = self._take(key)
+        if value is None and optional:
+            value = {}
+        if not isinstance(value, dict):
+            raise self._error(key, "a table")
+        return _Table(self._origin, f"{self._path}{key}.", value)
+
+    def text(self, key: str, pattern: re.Pattern[str], expected: str) -> str:
+        value = self._take(key)
+        if not isinstance(value, str) or not pattern.fullmatch(value):
+            raise self._error(key, expected)
+        return value
+
+    def words(self, key: str, pattern: re.Pattern[str], expected: str) -> tuple[str, ...]:
+        value = self._take(key)
+        if not isinstance(value, list) or not all(
+            isinstance(word, str) and pattern.fullmatch(word) for word in value
+        ):
+            raise self._error(key, f"a list of {expected}")
+        return tuple(value)
+
+    def option(self, key: str) -> str | None:
+        """Return the value of an option, None if it has none."""
+        value = self._take(key)
+        if value is True:
+            return None
+        text = str(value)
+        if isinstance(value, str | int | float) and value is not False and _WORD.fullmatch(text):
+            return text
+        raise self._error(key, "true, a number or a plain word")
+
+    def counts(self, key: str) -> dict[str, int]:
+        """Return a table of whole numbers, one for a kind of cells."""
+        table = self.table(key, optional=True)
+        counts = {}
+        for kind in table.keys_among(KINDS):
+            value = table._take(kind)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise table._error(kind, "a number of cells")
+            counts[kind] = value
+        table.finish()
+        return counts
+
+    def keys_among(self, known: tuple[str, ...]) -> Iterator[str]:
+        return (key for key in self._content if key in known)
+
+    def keys_matching(
+        self, pattern: re.Pattern[str], reserved: frozenset[str] = frozenset()
+    ) -> Iterator[str]:
+        return (key for key in self._content if pattern.fullmatch(key) and key not in reserved)
+
+    def finish(self) -> None:
+        for key in sorted(self._unread):
+            raise FormatError(f"{self._origin} has {self._path + key!r}, which no target may have")

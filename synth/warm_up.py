@@ -1,0 +1,50 @@
+"""Running each tool once, because the WebAssembly builds compile themselves at their first run."""
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from trilut.errors import TrilutError
+from trilut.synth.runner import find_tools, tool_version
+from trilut.synth.target import load_target
+
+__all__ = ["warm_up"]
+
+_TIMEOUT = 900.0
+
+
+def warm_up(targets: Sequence[str] = ("ecp5",)) -> dict[str, str]:
+    """Make the first real run of the tools fast, and return their versions.
+
+    It takes about a minute once, and a second when there is nothing to do.
+
+    Raises
+    ------
+    ToolError
+        If a target is unknown, or a tool is missing or fails.
+    """
+    versions: dict[str, str] = {}
+    with tempfile.TemporaryDirectory() as work:
+        for target in targets:
+            for name, tool in find_tools(load_target(target)).items():
+                if name not in versions:
+                    versions[name] = tool_version(tool, Path(work), _TIMEOUT)
+    return versions
+
+
+def main() -> int:
+    """Warm up the tools and print their versions."""
+    try:
+        for name, version in warm_up().items():
+            print(f"{name} {version}")
+    except TrilutError as error:
+        print(f"trilut: error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

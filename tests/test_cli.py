@@ -1,0 +1,220 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from circuits import random_netlist
+
+import trilut
+from trilut.cli import main
+from trilut.gates import NAMED_GATES
+
+COMMANDS = ["flow", "train", "eval", "info", "verilog", "verify", "synth", "gate", "data"]
+
+
+@pytest.fixture
+def net(tmp_path):
+    path = tmp_path / "net.trilut"
+    netlist = random_netlist(
+        0, num_inputs=4, num_gates=20, num_outputs=6, num_classes=2, with_encoder=True
+    )
+    trilut.save(netlist, path)
+    return path
+
+
+def fails(capsys, *arguments):
+    """Run a command that must fail with one line, and return that line."""
+    assert main([str(argument) for argument in arguments]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    return captured.err.removeprefix("trilut: error: ").rstrip("\n")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(capsys, command):
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--help"])
+    assert caught.value.code == 0
+    assert f"example: trilut {command}" in capsys.readouterr().out
+
+
+def test_help_names_every_command(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    text = capsys.readouterr().out
+    for command in COMMANDS:
+        assert command in text
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"trilut {trilut.__version__}\n"
+
+
+def test_gate_as_json(capsys):
+    assert main(["gate", "and", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["id"] == 15633
+    assert facts["table"] == "----00-0+"
+    assert (facts["plus"], facts["minus"]) == ("a[1] & b[1]", "a[0] | b[0]")
+
+
+def test_gate_given_as_its_table(capsys):
+    assert main(["gate", "--json", "--", "----00-0+"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "and"
+
+
+def test_unknown_gate(capsys):
+    assert fails(capsys, "gate", "nandy") == (
+        f"Gate 'nandy' is not an id in 0…19682, nine of '-0+', or one of {', '.join(NAMED_GATES)}"
+    )
+
+
+def test_data_list(capsys):
+    assert main(["data", "list"]) == 0
+    assert "moons" in capsys.readouterr().out.splitlines()
+
+
+def test_info_as_json(capsys, net):
+    assert main(["info", str(net), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["gates"], facts["outputs"], facts["classes"]) == (20, 6, ["class 0", "class 1"])
+
+
+def test_info_as_table(capsys, net):
+    assert main(["info", str(net)]) == 0
+    assert "nets_without_reader" in capsys.readouterr().out
+
+
+def test_unknown_dataset(capsys, tmp_path):
+    message = fails(capsys, "flow", "mons", "-o", tmp_path / "out")
+    assert message.startswith("Data set 'mons' does not exist, expected one of ")
+    assert message.endswith("; did you mean 'moons'?")
+    assert not (tmp_path / "out").exists()
+
+
+def test_unknown_target(capsys, tmp_path):
+    message = fails(capsys, "flow", "moons", "--target", "ecp6", "-o", tmp_path / "out")
+    assert message.startswith("Unknown target 'ecp6', expected ")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text[: len(text) // 2], "Not JSON: "),
+        (
+            lambda text: text.replace('"version": 1', '"version": 99'),
+            "Netlist format version 99 is not supported, expected one of 1",
+        ),
+        (lambda text: "{}", "Not a netlist: "),
+        (
+            lambda text: text.replace('"a": [', '"a": [22, ', 1).replace(", 0]", "]"),
+            "Gate 0 input 'a' reads net 22, but only nets below 4 are driven before it",
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", ["info", "eval", "verify", "verilog", "synth"])
+def test_wrong_netlist_file(capsys, tmp_path, net, change, message, command):
+    document = json.loads(net.read_text())
+    text = change(net.read_text())
+    if "reads net" in message:
+        document["gates"]["a"][0] = 22
+        text = json.dumps(document)
+    net.write_text(text)
+    output = tmp_path / "out"
+    output.mkdir()
+    (output / "trilut_top.v").write_text("old")
+    needs_output = command in ("verilog", "synth")
+    error = fails(capsys, command, net, *(["-o", output] if needs_output else []))
+    assert error.startswith(f"{str(net)!r}: {message}")
+    assert [path.name for path in output.iterdir()] == ["trilut_top.v"]
+    assert (output / "trilut_top.v").read_text() == "old"
+
+
+def test_missing_netlist_file(capsys, tmp_path):
+    path = tmp_path / "none.trilut"
+    assert fails(capsys, "info", path) == f"Cannot read {str(path)!r}: No such file or directory"
+
+
+def test_error_is_one_line_whatever_the_name(capsys, tmp_path):
+    path = tmp_path / "two\nlines; $(touch gone).trilut"
+    assert "two\\nlines" in fails(capsys, "info", path)
+    assert not (tmp_path / "gone").exists()
+
+
+def test_eval_needs_a_dataset(capsys, net):
+    assert fails(capsys, "eval", net) == (
+        "Netlist 'net' does not say what it was trained on; name a data set"
+    )
+
+
+def test_eval_with_wrong_features(capsys, tmp_path):
+    path = tmp_path / "net.trilut"
+    netlist = random_netlist(
+        0, num_inputs=8, num_gates=3, num_outputs=2, num_classes=2, with_encoder=True
+    )
+    trilut.save(netlist, path)
+    assert fails(capsys, "eval", path, "--data", "moons") == (
+        "Samples have shape (2000, 2), expected (samples, 4) for the features "
+        "'f0', 'f1', 'f2', 'f3'"
+    )
+
+
+def test_output_directory_that_is_a_file(capsys, tmp_path, net):
+    (tmp_path / "file").write_text("old")
+    error = fails(capsys, "verilog", net, "-o", tmp_path / "file")
+    assert error == f"Cannot make directory {str(tmp_path / 'file')!r}: File exists"
+    assert (tmp_path / "file").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["flow"], ["nonsense"], ["train", "moons", "--layers=a"]]
+)
+def test_usage_errors_exit_with_2(capsys, arguments):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+
+
+def test_reader_that_goes_away(net):
+    command = f"{sys.executable} -m trilut data list | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
+
+
+@pytest.mark.sim
+@pytest.mark.synth
+@pytest.mark.parametrize("stage", ["train", "Verilog", "verify", "synth", "report"])
+def test_ctrl_c_leaves_no_half_written_file(tmp_path, stage):
+    output = tmp_path / "out"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trilut", "flow", "moons", "-o", output],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line == f"{stage} …\n":
+            break
+    time.sleep(0.4)
+    os.kill(process.pid, signal.SIGINT)
+    _, talk = process.communicate(timeout=60)
+    assert talk.splitlines()[-1] == "trilut: interrupted"
+    assert process.returncode == 130
+    # Each of these is renamed into place, so what is there is complete.
+    made = ["metrics.jsonl", "net.trilut", "trilut_top.v", "logs", "report.json", "report.html"]
+    assert {path.name for path in output.iterdir()} <= set(made)
+    if (output / "net.trilut").exists():
+        trilut.load(output / "net.trilut")
+    if (output / "report.json").exists():
+        json.loads((output / "report.json").read_text())

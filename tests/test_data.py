@@ -1,0 +1,157 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from trilut.data import Dataset, Split, dataset_names, load_dataset
+from trilut.errors import DataError, ToolError
+
+
+def splits(dataset):
+    return [dataset.train, dataset.validation, dataset.test]
+
+
+def split(x=((0.0,), (1.0,)), y=(0, 1)):
+    return Split(np.array(x), np.array(y))
+
+
+def test_names():
+    assert dataset_names() == (
+        "breast_cancer",
+        "circles",
+        "digits",
+        "gaussians",
+        "iris",
+        "moons",
+        "ring_sector",
+        "spirals",
+        "wine",
+    )
+
+
+@pytest.mark.parametrize("name", dataset_names())
+def test_every_dataset_is_reproducible_and_depends_on_the_seed(name):
+    first, second, other = (load_dataset(name, seed=seed) for seed in (3, 3, 4))
+    assert first.name == name
+    assert first.seed == 3
+    for one, two in zip(splits(first), splits(second), strict=True):
+        np.testing.assert_array_equal(one.x, two.x)
+        np.testing.assert_array_equal(one.y, two.y)
+    assert not np.array_equal(first.train.x, other.train.x)
+
+
+@pytest.mark.parametrize("name", dataset_names())
+def test_every_split_has_every_class_in_like_shares(name):
+    dataset = load_dataset(name)
+    shares = [
+        np.bincount(part.y, minlength=dataset.num_classes) / len(part) for part in splits(dataset)
+    ]
+    np.testing.assert_allclose(shares[0], shares[1], atol=0.08)
+    np.testing.assert_allclose(shares[0], shares[2], atol=0.08)
+
+
+@pytest.mark.parametrize("name", ["circles", "gaussians", "moons", "ring_sector", "spirals"])
+def test_made_datasets_have_2000_500_and_2000_samples(name):
+    dataset = load_dataset(name)
+    assert [len(part) for part in splits(dataset)] == [2000, 500, 2000]
+    assert dataset.feature_names == ("x", "y")
+    assert dataset.num_classes == 2
+
+
+@pytest.mark.parametrize(("name", "samples"), [("digits", 1797), ("iris", 150), ("wine", 178)])
+def test_measured_datasets_lose_and_repeat_no_sample(name, samples):
+    parts = splits(load_dataset(name))
+    assert sum(len(part) for part in parts) == samples
+    sklearn_x = getattr(sys.modules["sklearn.datasets"], f"load_{name}")().data
+    rows = np.concatenate([part.x for part in parts])
+    np.testing.assert_array_equal(np.sort(rows, axis=0), np.sort(sklearn_x, axis=0))
+
+
+def test_arrays_are_frozen():
+    with pytest.raises(ValueError, match=r"^assignment destination is read-only$"):
+        load_dataset("gaussians").train.x[0, 0] = 1.0
+
+
+def test_unknown_name_with_a_hint():
+    with pytest.raises(
+        DataError,
+        match=r"^Data set 'Mons' does not exist, expected one of breast_cancer, circles, digits, "
+        r"gaussians, iris, moons, ring_sector, spirals, wine; did you mean 'moons'\?$",
+    ):
+        load_dataset("Mons")
+
+
+def test_unknown_name_without_a_hint():
+    with pytest.raises(
+        DataError,
+        match=r"^Data set 'xyz' does not exist, expected one of breast_cancer, circles, digits, "
+        r"gaussians, iris, moons, ring_sector, spirals, wine$",
+    ):
+        load_dataset("xyz")
+
+
+def test_missing_scikit_learn(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    with pytest.raises(
+        ToolError,
+        match=r"^Data set 'moons' needs scikit-learn; install it with "
+        r"pip install 'trilut\[data\]'$",
+    ):
+        load_dataset("moons")
+    load_dataset("spirals")
+
+
+def test_split_shapes_do_not_fit():
+    with pytest.raises(
+        DataError,
+        match=r"^Samples have shape \(2, 1\) and labels \(3,\), expected \(samples, features\) and "
+        r"\(samples,\) with at least one sample$",
+    ):
+        split(y=(0, 1, 1))
+
+
+def test_split_without_samples():
+    with pytest.raises(
+        DataError,
+        match=r"^Samples have shape \(0, 2\) and labels \(0,\), expected \(samples, features\) and "
+        r"\(samples,\) with at least one sample$",
+    ):
+        split(np.zeros((0, 2)), np.zeros(0))
+
+
+def test_split_with_an_infinite_value():
+    with pytest.raises(
+        DataError,
+        match=r"^Sample 1 feature 0 is -inf, expected a finite number, or NaN if it is missing$",
+    ):
+        split(x=((np.nan,), (-np.inf,)))
+
+
+def test_dataset_with_one_class():
+    with pytest.raises(DataError, match=r"^Data set 'd' has 1 classes, expected at least 2$"):
+        Dataset("d", ("f",), ("only",), split(), split(), split())
+
+
+def test_dataset_with_other_features_in_a_split():
+    with pytest.raises(
+        DataError,
+        match=r"^Data set 'd' has 2 features in its split 'validation', expected 1$",
+    ):
+        Dataset("d", ("f",), ("a", "b"), split(), split(x=((0, 1), (2, 3))), split())
+
+
+def test_dataset_with_a_label_that_is_no_class():
+    with pytest.raises(
+        DataError,
+        match=r"^Data set 'd' has the label 2 in sample 1 of its split 'test', expected 0…1$",
+    ):
+        Dataset("d", ("f",), ("a", "b"), split(), split(), split(y=(0, 2)))
+
+
+def test_core_does_not_import_jax_or_scikit_learn():
+    code = (
+        "import sys, trilut, trilut.data, trilut.metrics; "
+        "sys.exit(bool({'jax', 'sklearn'} & set(sys.modules)))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,76 @@
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+STAGES = ("training", "hdl", "sim", "synth", "boards")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_stage_links_show_the_root_folders():
+    for stage in STAGES:
+        link = ROOT / "src" / "trilut" / stage
+        assert link.is_symlink()
+        assert link.resolve() == ROOT / stage
+
+
+def test_package_list_names_every_folder_with_code():
+    found = {"trilut"}
+    for stage in STAGES:
+        for init in (ROOT / stage).rglob("__init__.py"):
+            found.add(".".join(("trilut", *init.parent.relative_to(ROOT).parts)))
+    assert set(PROJECT["tool"]["setuptools"]["packages"]) == found
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    # In a copy, because setuptools would put what an earlier build left behind into the wheel.
+    copy = tmp_path_factory.mktemp("source")
+    for name in ("src", *STAGES):
+        shutil.copytree(
+            ROOT / name,
+            copy / name,
+            symlinks=True,
+            ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"),
+        )
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    out = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, copy],
+        check=True,
+        capture_output=True,
+    )
+    (path,) = out.glob("*.whl")
+    return zipfile.ZipFile(path)
+
+
+def test_wheel_holds_every_source_file(wheel):
+    expected = {f"trilut/{path.name}" for path in (ROOT / "src" / "trilut").glob("*.py")}
+    expected |= {
+        f"trilut/{path.relative_to(ROOT)}"
+        for stage in STAGES
+        for path in (ROOT / stage).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    expected |= {"trilut/netlist.schema.json", "trilut/report.html.j2", "trilut/py.typed"}
+    packed = {name for name in wheel.namelist() if not name.startswith("trilut-")}
+    assert packed == expected
+
+
+def test_help_imports_no_stage():
+    code = (
+        "import sys\n"
+        "from trilut.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'jax', 'amaranth', 'cocotb', 'matplotlib', 'sklearn', 'rich'} & set(sys.modules)\n"
+        "sys.exit(' '.join(heavy))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.returncode == 0

@@ -1,0 +1,88 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from trilut.data import Dataset, Split, dataset_names, load_dataset
+from trilut.training import TrainingConfig, TrainingError
+
+
+def dataset(num_classes, name="own"):
+    part = Split(np.arange(num_classes)[:, None], np.arange(num_classes))
+    classes = tuple(f"class {label}" for label in range(num_classes))
+    return Dataset(name, ("f",), classes, part, part, part)
+
+
+@pytest.mark.parametrize("name", dataset_names())
+def test_defaults_fit_every_dataset(name):
+    loaded = load_dataset(name)
+    head = TrainingConfig.for_dataset(loaded).head(loaded.class_names)
+    assert head.classes == loaded.class_names
+
+
+@pytest.mark.parametrize("num_classes", [2, 3, 10, 26])
+def test_defaults_fit_an_unknown_dataset(num_classes):
+    unknown = dataset(num_classes)
+    head = TrainingConfig.for_dataset(unknown).head(unknown.class_names)
+    assert head.group_sizes == (32,) * num_classes
+
+
+def test_settings_override_the_defaults():
+    config = TrainingConfig.for_dataset(dataset(2, "moons"), layers=[8, 4], seed=7)
+    assert (config.layers, config.seed, config.steps) == ((8, 4), 7, 2000)
+
+
+def test_tau_follows_the_outputs_per_class():
+    classes = ("a", "b")
+    assert TrainingConfig(layers=(8, 32)).head(classes).tau == 2
+    assert TrainingConfig(layers=(8, 32), recipe="paper").head(classes).tau == 4
+    assert TrainingConfig(layers=(8, 32), tau=10.0).head(classes).tau == 10
+
+
+def test_config_is_a_key():
+    assert hash(TrainingConfig(layers=[4, 2])) == hash(TrainingConfig(layers=(4, 2)))
+    assert dataclasses.asdict(TrainingConfig(layers=[4, 2]))["layers"] == (4, 2)
+
+
+@pytest.mark.parametrize("outputs", [1, 10])
+def test_outputs_cannot_be_shared(outputs):
+    with pytest.raises(
+        TrainingError,
+        match=rf"^The last layer has {outputs} gates, expected a multiple of the 3 classes$",
+    ):
+        TrainingConfig(layers=(8, outputs)).head(("a", "b", "c"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"layers": ()}, "Setting 'layers' is empty, expected at least one layer"),
+        ({"layers": (4, 0, 2)}, "Layer 1 has 0 gates, expected at least 1"),
+        ({"recipe": "soft"}, "Setting 'recipe' is 'soft', expected 'hard' or 'paper'"),
+        ({"spacing": "log"}, "Setting 'spacing' is 'log', expected 'uniform' or 'quantile'"),
+        ({"schedule": "step"}, "Setting 'schedule' is 'step', expected 'constant' or 'cosine'"),
+        ({"keep": "first"}, "Setting 'keep' is 'first', expected 'best' or 'last'"),
+        ({"thresholds": 0}, "Setting 'thresholds' is 0, expected at least 1"),
+        ({"bits": 33}, "Setting 'bits' is 33, expected 1…32"),
+        ({"steps": 0}, "Setting 'steps' is 0, expected at least 1"),
+        ({"batch": -1}, "Setting 'batch' is -1, expected at least 1"),
+        ({"evaluate_every": 0}, "Setting 'evaluate_every' is 0, expected at least 1"),
+        ({"seed": -1}, "Setting 'seed' is -1, expected 0…4294967295"),
+        ({"delta": 1.5}, "Setting 'delta' is 1.5, expected 0…1"),
+        ({"delta": float("nan")}, "Setting 'delta' is nan, expected 0…1"),
+        ({"learning_rate": 0.0}, "Setting 'learning_rate' is 0.0, expected a positive number"),
+        ({"tau": -2.0}, "Setting 'tau' is -2.0, expected a positive number"),
+        (
+            {"commitment_max": float("inf")},
+            "Setting 'commitment_max' is inf, expected 0 or a positive number",
+        ),
+        (
+            {"commitment_power": -1.0},
+            "Setting 'commitment_power' is -1.0, expected 0 or a positive number",
+        ),
+    ],
+)
+def test_setting_out_of_range(settings, message):
+    with pytest.raises(TrainingError) as caught:
+        TrainingConfig(**{"layers": (4, 2), **settings})
+    assert str(caught.value) == message

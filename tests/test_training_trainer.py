@@ -1,0 +1,129 @@
+import numpy as np
+import pytest
+
+import trilut
+from trilut import digest, load, save
+from trilut.data import Dataset, Split, load_dataset
+from trilut.metrics import accuracy, cell_vote_accuracy, encoding_ceiling
+from trilut.training import TrainingConfig, TrainingError, train
+
+SHORT = {"layers": (12, 8), "steps": 100, "evaluate_every": 50}
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return load_dataset("moons")
+
+
+def with_missing(dataset, share):
+    """Return the data set with a share of its feature values missing."""
+    generator = np.random.default_rng(0)
+    parts = [
+        Split(np.where(generator.random(part.x.shape) < share, np.nan, part.x), part.y)
+        for part in (dataset.train, dataset.validation, dataset.test)
+    ]
+    return Dataset(dataset.name, dataset.feature_names, dataset.class_names, *parts)
+
+
+def test_moons_come_within_a_point_of_what_the_encoding_allows(moons):
+    result = train(moons)
+    encoder = result.netlist.encoder
+    train_trits, test_trits = encoder.encode(moons.train.x), encoder.encode(moons.test.x)
+    hardened = accuracy(result.netlist.classify(test_trits), moons.test.y)
+    assert hardened == result.hardened.test == result.soft.test
+    assert result.hardened.validation == result.soft.validation
+    assert hardened >= encoding_ceiling(test_trits, moons.test.y) - 0.01
+    vote = cell_vote_accuracy(train_trits, moons.train.y, test_trits, moons.test.y)
+    assert hardened >= vote - 0.01
+
+
+@pytest.mark.parametrize("recipe", ["hard", "paper"])
+def test_same_seed_same_netlist(moons, recipe):
+    first, second, other = (
+        train(moons, TrainingConfig(recipe=recipe, seed=seed, **SHORT)) for seed in (5, 5, 6)
+    )
+    assert digest(first.netlist) == digest(second.netlist)
+    assert first.history == second.history
+    assert not np.array_equal(first.netlist.table, other.netlist.table)
+
+
+def test_paper_recipe_learns_moons(moons):
+    result = train(moons, TrainingConfig(recipe="paper", layers=(24, 16), steps=500))
+    assert result.soft.test > 0.9
+    test_trits = result.netlist.encoder.encode(moons.test.x)
+    assert accuracy(result.netlist.classify(test_trits), moons.test.y) == result.hardened.test
+
+
+def test_history_and_progress_tell_the_same(moons):
+    told = []
+    config = TrainingConfig(layers=(12, 8), steps=100, evaluate_every=75)
+    result = train(moons, config, progress=lambda *line: told.append(line))
+    assert [line[0] for line in told] == [75, 100]
+    assert {line[1] for line in told} == {100}
+    assert [(line["step"], 100, line["loss"], line["accuracy"]) for line in result.history] == told
+
+
+def test_steps_do_not_depend_on_where_they_are_measured(moons):
+    results = [
+        train(moons, TrainingConfig(layers=(12, 8), steps=100, evaluate_every=every, keep="last"))
+        for every in (50, 75)
+    ]
+    np.testing.assert_array_equal(results[0].netlist.table, results[1].netlist.table)
+
+
+def test_best_parameters_are_kept(moons):
+    config = {**SHORT, "learning_rate": 0.3, "schedule": "constant", "evaluate_every": 10}
+    best, last = (train(moons, TrainingConfig(keep=keep, **config)) for keep in ("best", "last"))
+    assert best.history == last.history
+    accuracies = [line["accuracy"] for line in best.history]
+    assert best.hardened.validation == max(accuracies)
+    assert last.hardened.validation == accuracies[-1]
+
+
+def test_netlist_tells_where_it_comes_from(moons, tmp_path):
+    config = TrainingConfig(seed=3, **SHORT)
+    result = train(moons, config)
+    save(result.netlist, tmp_path / "net.trilut")
+    netlist = load(tmp_path / "net.trilut")
+    assert netlist.name == "moons"
+    assert netlist.head.classes == ("upper", "lower")
+    assert netlist.provenance["trilut"] == trilut.__version__
+    assert netlist.provenance["data"] == {"name": "moons", "seed": 0}
+    settings = netlist.provenance["training"]
+    assert TrainingConfig(**settings) == config
+    assert netlist.provenance["accuracy"]["hardened"]["test"] == result.hardened.test
+
+
+def test_missing_values_are_learned_with(moons):
+    result = train(with_missing(moons, 0.2), TrainingConfig(layers=(24, 16), steps=500))
+    assert result.hardened.test > 0.8
+
+
+def test_more_than_two_classes():
+    iris = load_dataset("iris")
+    result = train(iris, TrainingConfig.for_dataset(iris, steps=300))
+    assert result.hardened.test > 0.8
+
+
+def test_interrupt_passes_through(moons):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(moons, TrainingConfig(**SHORT), progress=interrupt)
+
+
+def test_loss_that_is_not_a_number(moons):
+    config = TrainingConfig(recipe="paper", learning_rate=1e38, **SHORT)
+    with pytest.raises(
+        TrainingError, match=r"^Loss is nan after 50 steps; try a learning rate below 1e\+38$"
+    ):
+        train(moons, config)
+
+
+def test_outputs_that_the_classes_cannot_share(moons):
+    with pytest.raises(
+        TrainingError,
+        match=r"^The last layer has 7 gates, expected a multiple of the 2 classes$",
+    ):
+        train(moons, TrainingConfig(layers=(8, 7)))
