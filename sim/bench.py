@@ -285,7 +285,6 @@ class Bench:
         self._num_driven = 0
         self._num_resets = 0
         self._max_latency = 0
-        self._was_cut = False
 
     async def run(self) -> dict[str, object]:
         """Drive all vectors and return the report."""
@@ -329,6 +328,19 @@ class Bench:
         cut = self._rng.randrange(1, 2 * self._job.latency + 8)
         await self._traffic(part, source, sink, cut=cut)
         await self._resetting(self._rng.randrange(1, 3))
+        # Every other time the next vectors follow at once.
+        if self._num_resets % 2 == 0:
+            await self._watch_for_leftovers()
+
+    async def _watch_for_leftovers(self) -> None:
+        """Offer nothing after a reset, and see that nothing comes out."""
+        self._monitor.begin(_FULL)
+        for _ in range(self._job.latency + 4):
+            await self._edge
+            self._cycle += 1
+            if self._monitor.sample(self._cycle):
+                message = "out_valid rose after a reset though no vector had gone in since"
+                self._scoreboard.fault(FaultKind.LEFTOVER, self._cycle, message)
 
     async def _resetting(self, cycles: int) -> None:
         """Reset the design; what is offered meanwhile must not go in."""
@@ -358,21 +370,20 @@ class Bench:
         stalls_before = self._driver.num_stalls
         self._driver.begin(self._ports.vectors(part), source)
         self._monitor.begin(sink)
-        leftover_kind = FaultKind.LEFTOVER if self._was_cut else FaultKind.EXTRA
-        self._was_cut = await self._until_quiet(cut)
+        was_cut = await self._until_quiet(cut)
         taken_at, given_at = self._driver.taken_at, self._monitor.given_at
         self._num_driven += len(taken_at)
-        num_missing = 0 if self._was_cut else max(0, len(taken_at) - len(given_at))
+        num_missing = 0 if was_cut else max(0, len(taken_at) - len(given_at))
         num_extra = max(0, len(given_at) - len(taken_at))
         in_step = num_missing == num_extra == 0
         num_right = self._scoreboard.compare(part.start, self._monitor.received, in_step=in_step)
-        where = f"the results are right up to vector {part.start + num_right - 1}"
+        where = f"the first {num_right} results from vector {part.start} on are right"
         if num_missing:
             message = f"{num_missing} of {len(taken_at)} vectors gave no result; {where}"
             self._scoreboard.fault(FaultKind.LOST, self._cycle, message)
         if num_extra:
             message = f"out_valid rose though no vector was in the design; {where}"
-            self._scoreboard.fault(leftover_kind, self._cycle, message)
+            self._scoreboard.fault(FaultKind.EXTRA, self._cycle, message)
         if not in_step:
             await self._resetting(2)
         latencies = [given - taken for taken, given in zip(taken_at, given_at, strict=False)]

@@ -12,7 +12,7 @@ from typing import Any
 __all__ = ["compile_units", "main", "simulate"]
 
 # Variables that would change what cocotb's runner does.
-_FOREIGN = ("COCOTB_", "GPI_USERS", "GUI", "PYTEST_CURRENT_TEST", "WAVES")
+_FOREIGN = {"GPI_EXTRA", "GPI_USERS", "GUI", "PYTEST_CURRENT_TEST", "WAVES"}
 # Bytes of C++ that are worth a unit of their own; each reads the same headers again.
 _UNIT_BYTES = 1 << 21
 
@@ -44,13 +44,15 @@ def _balanced(files: Iterable[str]) -> list[list[str]]:
     return [unit for unit in units if unit]
 
 
-def compile_units(command: Sequence[str], units: Sequence[Sequence[str]]) -> list[str] | None:
+def compile_units(
+    command: Sequence[str], units: Sequence[Sequence[str]], prefix: str = "unit"
+) -> list[str] | None:
     """Compile each unit, some C++ files in one, and return the objects, or None on failure.
 
     The run-time library of Verilator is made to be compiled file by file. In one go it takes half
     the time, but if a version cannot be compiled so, its files are compiled one by one.
     """
-    names = [f"unit_{len(unit)}_{number}" for number, unit in enumerate(units)]
+    names = [f"{prefix}_{number}" for number in range(len(units))]
     for name, unit in zip(names, units, strict=True):
         Path(f"{name}.cpp").write_text("".join(f'#include "{file}"\n' for file in unit))
     commands = [[*command, "-c", "-o", f"{name}.o", f"{name}.cpp"] for name in names]
@@ -62,7 +64,7 @@ def compile_units(command: Sequence[str], units: Sequence[Sequence[str]]) -> lis
         return objects
     if any(len(unit) == 1 for unit in failed):
         return None
-    one_by_one = compile_units(command, [[file] for unit in failed for file in unit])
+    one_by_one = compile_units(command, [[file] for unit in failed for file in unit], "single")
     return None if one_by_one is None else objects + one_by_one
 
 
@@ -72,7 +74,7 @@ def simulate(description: dict[str, Any]) -> int:
     from cocotb_tools.runner import get_runner
 
     for name in list(os.environ):
-        if name.startswith(_FOREIGN):
+        if name.startswith("COCOTB_") or name in _FOREIGN:
             del os.environ[name]
     directory = Path(description["directory"])
     results = get_runner(description["simulator"]).test(

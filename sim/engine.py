@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trilut.encoder import FeatureVectors
-from trilut.errors import DataError, NetlistError
-from trilut.gates import truth_values
+from trilut.errors import NetlistError
 from trilut.head import Decisions
 from trilut.netlist import Netlist
 from trilut.sim import lookup
@@ -52,13 +51,11 @@ def evaluate(net: Netlist, trits: ArrayLike, *, engine: str = DEFAULT_ENGINE) ->
     ValueError
         If there is no such engine.
     """
-    inputs = np.asarray(trits)
-    if inputs.ndim != 2 or inputs.shape[1] != net.num_inputs:
-        raise DataError(f"Inputs have shape {inputs.shape}, expected (samples, {net.num_inputs})")
+    inputs = net._checked_inputs(trits)
     run = _prepared(net, engine)
     outputs = np.empty((len(inputs), len(net.outputs)), dtype=np.int8)
     for batch in _batches(net, len(inputs)):
-        outputs[batch] = run(_truth_values(net, inputs[batch]))
+        outputs[batch] = run(inputs[batch])
     return outputs
 
 
@@ -90,7 +87,11 @@ def classify(
         raise NetlistError(f"Netlist {net.name!r} has no head, so it cannot classify")
     if isinstance(samples, FeatureVectors) and net.encoder is None:
         raise NetlistError(f"Netlist {net.name!r} has no encoder, so it takes no feature vectors")
-    vectors = samples if isinstance(samples, FeatureVectors) else np.asarray(samples)
+    vectors: FeatureVectors | NDArray[np.generic]
+    if isinstance(samples, FeatureVectors):
+        vectors = samples
+    else:
+        vectors = np.asarray(samples) if net.encoder is not None else net._checked_inputs(samples)
     run = _prepared(net, engine)
     scores = np.empty((len(vectors), len(net.head.classes)), dtype=np.int64)
     for batch in _batches(net, len(vectors)):
@@ -110,18 +111,7 @@ def _batches(net: Netlist, num_samples: int) -> Iterator[slice]:
 
 
 def _encoded(net: Netlist, vectors: FeatureVectors | NDArray[np.generic]) -> Trits:
-    if net.encoder is None:
-        assert not isinstance(vectors, FeatureVectors)
-        return _truth_values(net, vectors)
     if isinstance(vectors, FeatureVectors):
+        assert net.encoder is not None
         return net.encoder.trits(vectors)
-    return net.encoder.encode(vectors)
-
-
-def _truth_values(net: Netlist, inputs: NDArray[np.generic]) -> Trits:
-    legal = np.zeros(inputs.shape, dtype=np.bool_)
-    for value in truth_values(net.valence):
-        legal |= inputs == value
-    if not legal.all():
-        raise DataError(f"Inputs hold values that are not truth values of valence {net.valence}")
-    return inputs.astype(np.int8)
+    return vectors.astype(np.int8) if net.encoder is None else net.encoder.encode(vectors)

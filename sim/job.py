@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from io import BytesIO
 from pathlib import Path
 from typing import Self
 
@@ -112,8 +113,9 @@ class Model:
             arrays |= {name: getattr(self.results, name) for name in _DECISIONS}
         else:
             arrays["outputs"] = self.results
-        with path.open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
+        content = BytesIO()
+        np.savez(content, allow_pickle=False, **arrays)
+        write_atomically(path, content.getvalue())
 
     @classmethod
     def read(cls, path: Path) -> Self:

@@ -66,7 +66,7 @@ def pack_trits(trits: ArrayLike) -> Bits:
 
 def unpack_trits(bits: Bits) -> NDArray[np.int8]:
     """Read trits [vector, trit]; the illegal code 11 gives 2."""
-    pairs = bits.reshape(len(bits), -1, 2).astype(np.int8)
+    pairs = bits.reshape(len(bits), bits.shape[1] // 2, 2).astype(np.int8)
     trits = pairs[:, :, 1] - pairs[:, :, 0]
     return np.where(pairs.all(axis=2), np.int8(2), trits)
 

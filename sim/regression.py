@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from trilut.encoder import FeatureVectors
 from trilut.errors import DataError, NetlistError
-from trilut.files import make_directory
+from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.head import Decisions
 from trilut.netlist import Netlist
 from trilut.sim.engine import classify, evaluate
@@ -169,6 +169,8 @@ def verify_rtl(
         If ``top`` is not a plain Verilog identifier.
     DataError
         If the vectors do not fit the netlist.
+    FormatError
+        If the Verilog cannot be read, or the directory written.
     """
     if not _IDENTIFIER.fullmatch(top):
         raise NetlistError(f"Top module name {top!r} is not a plain Verilog identifier")
@@ -282,7 +284,7 @@ def _simulate(
         "arguments": simulator.arguments(job.seed),
         "environment": {JOB_VARIABLE: str(path)},
     }
-    (directory / "simulate.json").write_text(json.dumps(description))
+    write_atomically(directory / "simulate.json", json.dumps(description, indent=1))
     seconds = run(
         child_tool(simulator.name),
         ["simulate", "simulate.json"],
@@ -292,7 +294,7 @@ def _simulate(
         timeout=timeout,
         environment=simulator.environment,
     )
-    return json.loads(path.with_suffix(".results.json").read_text()), seconds
+    return json.loads(read_bytes(path.with_suffix(".results.json"))), seconds
 
 
 def _result(

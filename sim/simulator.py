@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from trilut.errors import ToolError
+from trilut.files import read_bytes, write_atomically
 from trilut.tools import Tool, find_tool, run
 
 __all__ = ["SIMULATORS", "Icarus", "Simulator", "Verilator", "child_tool", "find_simulator"]
@@ -67,6 +68,8 @@ class Simulator(Protocol):
         ------
         ToolError
             If a tool fails or takes too long.
+        FormatError
+            If the file cannot be read, or the directory written.
         """
 
 
@@ -108,10 +111,10 @@ class Verilator:
         deadline = time.monotonic() + timeout
         # Every tool works in the directory with names of our own, so that no path of the user,
         # with whatever characters, is ever a part of a file list or a script.
-        shutil.copyfile(verilog, directory / "design.v")
+        write_atomically(directory / "design.v", read_bytes(verilog))
         # All signals public, as cocotb's own runner asks, would cost most of the speed.
         lines = [f'public_flat_rw -module "{top}" -var "{port}"' for port in ports]
-        (directory / "ports.vlt").write_text("\n".join(["`verilator_config", *lines, ""]))
+        write_atomically(directory / "ports.vlt", "\n".join(["`verilator_config", *lines, ""]))
         run(
             self.tool,
             [*_VERILATE.split(), "--top-module", top, "ports.vlt", "design.v"],
@@ -120,9 +123,11 @@ class Verilator:
             cwd=directory,
             timeout=timeout,
         )
-        (directory / "compile.json").write_text(json.dumps(self._compilation(directory, top)))
+        write_atomically(
+            directory / "compile.json", json.dumps(self._compilation(directory, top), indent=1)
+        )
         run(
-            child_tool(self.compiler[0]),
+            child_tool(Path(self.compiler[0]).name),
             ["compile", "compile.json"],
             step="compile",
             log=directory / "compile.log",
@@ -197,7 +202,7 @@ class Icarus:
         self, verilog: Path, top: str, ports: Iterable[str], directory: Path, *, timeout: float
     ) -> None:
         """Compile the design; see :meth:`Simulator.build`."""
-        shutil.copyfile(verilog, directory / "design.v")
+        write_atomically(directory / "design.v", read_bytes(verilog))
         run(
             self.tool,
             ["-g2012", "-s", top, "-o", "sim.vvp", "design.v"],

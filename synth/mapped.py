@@ -11,13 +11,17 @@ from trilut.files import read_bytes, write_atomically
 from trilut.synth.result import Cells
 from trilut.synth.target import KINDS, PortRegister, Target
 
-__all__ = ["TOP_BLOCK", "MappedDesign", "block_of"]
+__all__ = ["PORT_BLOCK", "TOP_BLOCK", "MappedDesign"]
 
 TOP_BLOCK = "top"
 """Name of the block of what lies in no submodule."""
+PORT_BLOCK = "port"
+"""Name of the block of the registers at the ports."""
 
 _BLOCK = re.compile(r"encoder|layer_[0-9]+|groupsum|argmax|control")
 _CLOCK = "clk"
+_LINE = re.compile(r"design\.v:([0-9]+)")
+_LINES = re.compile(r"design\.v:([0-9]+)\.[0-9]+-([0-9]+)")
 
 
 class MappedDesign:
@@ -59,6 +63,28 @@ class MappedDesign:
             elif cell["type"] != "$scopeinfo":
                 yield path, cell["type"]
 
+    def block_of(self, cell: str) -> str:
+        """Return the block of a cell of a flattened design.
+
+        A register knows the line that declares it. The rest of the logic has only the path in its
+        name, which is that of the nearest signal that was left.
+        """
+        attributes = self._top["cells"].get(cell, {}).get("attributes", {})
+        if source := _LINE.match(attributes.get("src", "")):
+            for first, last, block in self._scopes():
+                if first <= int(source[1]) <= last:
+                    return block
+        *path, _ = cell.split(".")
+        return _block(tuple(path))
+
+    def _scopes(self) -> Iterator[tuple[int, int, str]]:
+        """Give the first and the last line of each module that was flattened, and its block."""
+        for name, cell in self._top["cells"].items():
+            if cell["type"] == "$scopeinfo" and (
+                lines := _LINES.match(cell["attributes"].get("module_src", ""))
+            ):
+                yield int(lines[1]), int(lines[2]), _block(tuple(name.split(".")))
+
     @property
     def has_clock(self) -> bool:
         """Whether there is a port ``clk``."""
@@ -82,7 +108,7 @@ class MappedDesign:
                 # Bits can be constants, which are text, and inputs that nothing reads.
                 if isinstance(bit, int) and (not is_input or bit in read):
                     cell = _register_cell(register, clock["bits"][0], bit, is_input=is_input)
-                    self._top["cells"][f"$port.{name}[{index}]"] = cell
+                    self._top["cells"][f"${PORT_BLOCK}.{name}[{index}]"] = cell
                     count += 1
         return count
 
@@ -105,12 +131,6 @@ class MappedDesign:
     def save(self, path: Path) -> None:
         """Write the design for nextpnr."""
         write_atomically(path, json.dumps(self._document))
-
-
-def block_of(cell: str) -> str:
-    """Return the block of a cell of a flattened design, by the path in its name."""
-    *path, _ = cell.split(".")
-    return _block(tuple(path))
 
 
 def _block(path: tuple[str, ...]) -> str:

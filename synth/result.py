@@ -54,8 +54,8 @@ class Hop:
     delay_ns : float
         Its delay.
     block : str
-        The block of its cell. Logic between two registers can have moved from one block into the
-        next; then it has the name of the nearest signal that was left.
+        The block of its cell, ``port`` for a register at a port. Mapping moves logic between two
+        registers across the borders of blocks; such a cell goes by the nearest signal that is left.
     cell : str
         The cell in which the hop ends.
     net : str

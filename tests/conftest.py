@@ -1,6 +1,9 @@
-"""JAX at its strictest, and shapes checked in the modules that compute with arrays."""
+"""JAX at its strictest, shapes checked where arrays are computed with, golden files, no skips."""
 
 import os
+from pathlib import Path
+
+import pytest
 
 # Read when JAX is imported, which only some tests do.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -13,3 +16,29 @@ from jaxtyping import install_import_hook
 _MODULES = ("harden", "loop", "network", "recipes", "relax", "wiring")
 
 install_import_hook([f"trilut.training.{module}" for module in _MODULES], "beartype.beartype")
+
+_GOLDEN = Path(__file__).parent / "golden"
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-golden", action="store_true", help="rewrite the golden files")
+
+
+@pytest.fixture
+def golden(request):
+    def check(name: str, text: str) -> None:
+        path = _GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        assert text == path.read_text()
+
+    return check
+
+
+def pytest_sessionfinish(session, exitstatus):
+    # A test whose tool is missing skips and says so; where everything must run, that is a failure.
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if exitstatus == 0 and os.environ.get("CI") and reporter.stats.get("skipped"):
+        reporter.write_line("Some tests were skipped, and CI fails on a skip", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -55,7 +55,7 @@ def test_valence_below_two():
 def test_ties_round_towards_zero():
     ties = [-1.5, -0.5, 0.5, 1.5, -0.51, 0.51, 7, -7]
     assert round_to_values(ties).tolist() == [-1, 0, 0, 1, -1, 1, 1, -1]
-    assert round_to_values([0.0, 1e-9, -1e-9], 2).tolist() == [-1, 1, -1]
+    assert round_to_values([0.0, 1e-300, -1e-300], 2).tolist() == [-1, 1, -1]
     assert np.allclose(round_to_values([2 / 3, -2 / 3, 0], 4), [1 / 3, -1 / 3, -1 / 3])
 
 

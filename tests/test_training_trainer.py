@@ -95,7 +95,7 @@ def test_netlist_tells_where_it_comes_from(moons, tmp_path):
 
 
 def test_missing_values_are_learned_with(moons):
-    result = train(with_missing(moons, 0.2), TrainingConfig(layers=(24, 16), steps=500))
+    result = train(with_missing(moons, 0.2))
     assert result.hardened.test > 0.8
 
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax  # type: ignore[import-untyped]  # it has no types
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int
 
 from trilut.training.config import TrainingConfig, TrainingError
 from trilut.training.network import Parameters, Samples, accuracy, class_scores
@@ -18,6 +18,10 @@ from trilut.training.relax import look_up
 from trilut.training.wiring import Wiring
 
 __all__ = ["Measurement", "Progress", "fit"]
+
+# Random numbers come from numpy on the host: streams that no release changes, nothing to compile.
+# These tell the streams of one seed apart; the wiring has the seed alone.
+_START, _BATCHES = 1, 2
 
 Progress: TypeAlias = Callable[[int, int, float, float], None]
 """Called with step, number of steps, mean loss since the last call, hardened accuracy."""
@@ -32,7 +36,7 @@ class Measurement(TypedDict):
 
 
 class _State(NamedTuple):
-    """What a step changes. With the key, the data and the wiring it determines all later steps."""
+    """What a step changes. With the seed, the data and the wiring it determines all later steps."""
 
     parameters: Parameters
     optimizer: optax.OptState
@@ -56,20 +60,15 @@ def fit(
     TrainingError
         If the loss becomes infinite or NaN.
     """
-    init_key, batch_key = jax.random.split(jax.random.key(config.seed))
-    parameters = _initial_parameters(recipe, config.layers, key=init_key)
-    state = _State(parameters, _optimizer(config).init(parameters), jnp.int32(0))
+    state = _initial_state(recipe, config)
     kept, kept_accuracy = state.parameters, -1.0
     history: list[Measurement] = []
     done = 0
     while done < config.steps:
         num_steps = min(config.evaluate_every, config.steps - done)
-        chosen = _draw(
-            batch_key, state.step, len(train.labels), num_steps=num_steps, batch=config.batch
-        )
         state, losses = _run(
             state,
-            chosen,
+            _draw(config, len(train.labels), done, num_steps),
             wiring,
             train,
             recipe=recipe,
@@ -78,7 +77,7 @@ def fit(
             optimizer=_optimizer(config),
         )
         done += num_steps
-        loss = float(np.mean(losses))
+        loss = float(np.mean(np.asarray(losses)))
         if not math.isfinite(loss):
             raise TrainingError(
                 f"Loss is {loss} after {done} steps; try a learning rate "
@@ -95,27 +94,25 @@ def fit(
     return kept, history
 
 
-@functools.partial(jax.jit, static_argnames=("recipe", "layers"))
-def _initial_parameters(
-    recipe: Recipe, layers: tuple[int, ...], *, key: PRNGKeyArray
-) -> Parameters:
-    every_gate = recipe.init(sum(layers), key=key)
-    return tuple(jnp.split(every_gate, np.cumsum(layers)[:-1]))
+def _initial_state(recipe: Recipe, config: TrainingConfig) -> _State:
+    generator = np.random.default_rng((config.seed, _START))
+    parameters = tuple(recipe.init(num_gates, generator) for num_gates in config.layers)
+    return _State(parameters, _optimizer(config).init(parameters), jnp.int32(0))
 
 
-@functools.partial(jax.jit, static_argnames=("num_steps", "batch"))
 def _draw(
-    key: PRNGKeyArray, first_step: Int[Array, ""], num_samples: int, *, num_steps: int, batch: int
+    config: TrainingConfig, num_samples: int, first_step: int, num_steps: int
 ) -> Int[Array, "step batch"]:
     """Draw the samples of each step, with replacement.
 
     The step alone decides its batch, so a training that is resumed goes on as it would have.
     """
-
-    def draw(step: Int[Array, ""]) -> Int[Array, " batch"]:
-        return jax.random.randint(jax.random.fold_in(key, step), (batch,), 0, num_samples)
-
-    return jax.vmap(draw)(first_step + jnp.arange(num_steps))
+    generators = (
+        np.random.default_rng((config.seed, _BATCHES, first_step + step))
+        for step in range(num_steps)
+    )
+    drawn = [generator.integers(num_samples, size=config.batch) for generator in generators]
+    return jnp.asarray(np.stack(drawn), dtype=jnp.int32)
 
 
 def _optimizer(config: TrainingConfig) -> optax.GradientTransformation:

@@ -6,7 +6,8 @@ from typing import Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+import numpy as np
+from jaxtyping import Array, Float, Int
 
 from trilut.gates import NAMED_GATES
 from trilut.training.config import TrainingConfig
@@ -29,8 +30,8 @@ __all__ = ["HardRecipe", "PaperRecipe", "Recipe", "harden_tables", "make_recipe"
 class Recipe(Protocol):
     """What the training loop asks of a recipe, which is frozen and so a key to compiled code."""
 
-    def init(self, num_gates: int, *, key: PRNGKeyArray) -> Float[Array, "gate row"]:
-        """Return the parameters that so many gates start from."""
+    def init(self, num_gates: int, generator: np.random.Generator) -> Float[Array, "gate row"]:
+        """Return the parameters that a layer starts from."""
 
     def layer(
         self,
@@ -68,11 +69,10 @@ class HardRecipe:
     tau: float
     noise: float = 0.3
 
-    def init(self, num_gates: int, *, key: PRNGKeyArray) -> Float[Array, "gate row"]:
+    def init(self, num_gates: int, generator: np.random.Generator) -> Float[Array, "gate row"]:
         """Return tables of 'a' with normal noise."""
-        table = jnp.asarray(NAMED_GATES["a"], dtype=jnp.float32)
-        noise = self.noise * jax.random.normal(key, (num_gates, len(table)))
-        return jnp.clip(table[None, :] + noise, -1.0, 1.0)
+        start = NAMED_GATES["a"] + generator.normal(0, self.noise, (num_gates, 9))
+        return jnp.asarray(np.clip(start, -1, 1), dtype=jnp.float32)
 
     def layer(
         self,
@@ -117,9 +117,10 @@ class PaperRecipe:
     commitment_power: float = 2.0
     deviation: float = 0.45
 
-    def init(self, num_gates: int, *, key: PRNGKeyArray) -> Float[Array, "gate row"]:
+    def init(self, num_gates: int, generator: np.random.Generator) -> Float[Array, "gate row"]:
         """Return normally distributed coefficients."""
-        return self.deviation * jax.random.normal(key, (num_gates, 9))
+        start = generator.normal(0, self.deviation, (num_gates, 9))
+        return jnp.asarray(start, dtype=jnp.float32)
 
     def layer(
         self,

@@ -128,10 +128,10 @@ _value_with_gradient_of.defvjp(
 
 def round_to_values(x: Float[Array, "*shape"], *, valence: int = 3) -> Float[Array, "*shape"]:
     """Round to the nearest truth value by the rule of :func:`trilut.gates.round_to_values`."""
-    values = truth_values(valence)
+    ties = [(2 * level + 2 - valence) / (valence - 1) for level in range(valence - 1)]
     # Comparisons are exact in every precision; scaling x first would move values next to a tie.
-    above = [x > tie if tie >= 0 else x >= tie for tie in (values[1:] + values[:-1]) / 2]
-    level = sum(passed.astype(x.dtype) for passed in above)
+    above = [x > tie if tie >= 0 else x >= tie for tie in ties]
+    level = sum((passed.astype(x.dtype) for passed in above), jnp.zeros_like(x))
     return level * (2 / (valence - 1)) - 1
 
 

@@ -1,7 +1,5 @@
 """``python -m trilut``."""
 
-import sys
+from trilut.cli import run
 
-from trilut.cli import main
-
-sys.exit(main())
+run()

@@ -6,12 +6,26 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import trilut
+from trilut import interrupt
 from trilut.errors import TrilutError
 
-__all__ = ["main"]
+__all__ = ["main", "run"]
+
+_INTERRUPTED = 130
+
+
+def run() -> NoReturn:
+    """Run the command line as a program."""
+    interrupt.install()
+    status = main()
+    sys.stdout.flush()
+    if status == _INTERRUPTED:
+        # An interrupt inside an import can leave the interpreter believing that nobody handled it.
+        os._exit(status)
+    sys.exit(status)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -23,13 +37,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         # One line, whatever a file name or a tool's message may contain.
         print(f"trilut: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("trilut: interrupted", file=sys.stderr)
-        return 130
     except BrokenPipeError:
         # The reader has gone, as `head` does. What is still to be flushed goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        print("trilut: interrupted", file=sys.stderr)
+        return _INTERRUPTED
     return status or 0
 
 
@@ -396,7 +410,3 @@ def _print(args: argparse.Namespace, title: str, rows: dict[str, str], document:
     from trilut.console import print_table
 
     print_table(title, rows)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -16,6 +16,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from trilut import interrupt
+
 __all__ = ["Stage", "print_table", "stages", "talk"]
 
 _stderr = Console(stderr=True, highlight=False)
@@ -38,14 +40,17 @@ class Stage:
 
     def update(self, done: int, total: int, info: str = "") -> None:
         """Move the bar, with a few words beside it."""
+        interrupt.check()
         self._progress.update(self._task, completed=done, total=total, info=escape(info))
 
     def step(self, info: str) -> None:
         """Say what the stage is doing now, when its length is not known."""
+        interrupt.check()
         self._progress.update(self._task, info=escape(info))
 
     def finish(self, info: str) -> None:
         """Fill the bar; what is said stays on the screen."""
+        interrupt.check()
         self._progress.update(self._task, completed=1, total=1, info=escape(info))
         if not _stderr.is_terminal:
             talk(f"{self._name}: {info}")

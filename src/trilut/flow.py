@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from trilut import interrupt
 from trilut.console import Stage, stages
 from trilut.data import Dataset, load_dataset
 from trilut.errors import DataError
@@ -88,17 +89,23 @@ def run_flow(
     from trilut.hdl import write_verilog
     from trilut.synth import load_target
 
+    settings = settings or {}
+    samples = load_dataset(dataset, seed=settings.get("seed", 0))
     # A wrong name should not wait for the end of the training.
     load_target(target)
     with stages() as show:
-        trained = _train(dataset, output, settings or {}, show.start("train"))
+        trained = _train(samples, output, settings, show.start("train"))
         stage = show.start("Verilog")
         design = write_verilog(trained.netlist, output, pipeline=pipeline)
         stage.finish(f"{design.path}, latency {design.latency} cycles")
-        samples = trained.dataset.test.x
         with work_directory(output, logs=output / "logs") as work:
             verification = _verify(
-                trained.netlist, design, samples, work, show.start("verify"), num_random=num_random
+                trained.netlist,
+                design,
+                samples.test.x,
+                work,
+                show.start("verify"),
+                num_random=num_random,
             )
             synthesis = _synthesize(design, target, work, show.start("synth"))
         stage = show.start("report")
@@ -109,15 +116,16 @@ def run_flow(
             verification=verification,
             synthesis=synthesis,
         )
-        write_report(report, trained.netlist, trained.dataset.test, output)
+        write_report(report, trained.netlist, samples.test, output)
         stage.finish(str(output / "report.html"))
     return report
 
 
 def train_to_directory(dataset: str, output: Path, settings: Mapping[str, Any]) -> Trained:
     """Train on a data set and write ``net.trilut`` and ``metrics.jsonl`` into a directory."""
+    samples = load_dataset(dataset, seed=settings.get("seed", 0))
     with stages() as show:
-        return _train(dataset, output, settings, show.start("train"))
+        return _train(samples, output, settings, show.start("train"))
 
 
 def verify_file(
@@ -199,17 +207,18 @@ def netlist_dataset(
     return load_dataset(chosen, seed=seed)
 
 
-def _train(name: str, output: Path, settings: Mapping[str, Any], stage: Stage) -> Trained:
-    dataset = load_dataset(name, seed=settings.get("seed", 0))
+def _train(dataset: Dataset, output: Path, settings: Mapping[str, Any], stage: Stage) -> Trained:
     make_directory(output)
     stage.step("compiling")
-    from trilut.training import TrainingConfig, train
 
     def progress(step: int, steps: int, loss: float, accuracy: float) -> None:
         stage.update(step, steps, f"loss {loss:.4f}, hardened {percent(accuracy)}")
 
-    config = TrainingConfig.for_dataset(dataset, **settings)
-    result = train(dataset, config, progress=progress)
+    with interrupt.deferred():
+        from trilut.training import TrainingConfig, train
+
+        config = TrainingConfig.for_dataset(dataset, **settings)
+        result = train(dataset, config, progress=progress)
     netlist = result.netlist
     assert netlist.encoder is not None
     evaluation = evaluate_split(netlist, dataset.test)

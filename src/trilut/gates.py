@@ -49,10 +49,11 @@ def round_to_values(x: ArrayLike, valence: int = 3) -> Floats:
     which only an even valence has, goes down. Every stage that hardens uses this rule.
     """
     x = np.asarray(x, dtype=np.float64)
-    steps = (valence - 1) / 2
-    position = (x + 1) * steps
-    level = np.where(x >= 0, np.ceil(position - 0.5), np.floor(position + 0.5))
-    return truth_values(valence)[np.clip(level, 0, valence - 1).astype(np.int64)]
+    # Ties lie halfway between neighbours. Comparing with them is exact, unlike scaling x.
+    ties = (2 * np.arange(valence - 1) + 2 - valence) / (valence - 1)
+    above = np.searchsorted(ties, x, side="left")
+    at_or_above = np.searchsorted(ties, x, side="right")
+    return truth_values(valence)[np.where(x >= 0, above, at_or_above)]
 
 
 def num_gates(valence: int = 3) -> int:

@@ -108,7 +108,7 @@ def _page(report: Report, netlist: Netlist, split: Split) -> str:
         lstrip_blocks=True,
     )
     blocks = report.document["synthesis"]["blocks"].values()
-    kinds = sorted({kind for cells in blocks for kind in cells})
+    kinds = sorted({kind for cells in blocks for kind, count in cells.items() if count})
     return environment.get_template("report.html.j2").render(
         report=report.document,
         summary=report.summary,

@@ -65,9 +65,11 @@ def accuracy_rows(accuracy: Mapping[str, Any]) -> dict[str, str]:
     soft = {
         "soft accuracy": percent(accuracy["soft"]),
         "hardening gap": f"{100 * (accuracy['soft'] - accuracy['hardened']):+.2f} pp",
-        "cell vote": f"{percent(accuracy['cell_vote'])} (majority per encoded cell of the "
-        "training set)",
     }
+    # Where every sample has a cell of its own, a vote per cell says nothing.
+    if accuracy["evaluation"]["ceiling"] < 1:
+        vote = percent(accuracy["cell_vote"])
+        soft["cell vote"] = f"{vote} (majority per encoded cell of the training set)"
     rows = evaluation_rows(Evaluation(**accuracy["evaluation"]))
     first = "hardened accuracy"
     return {first: rows.pop(first), **soft, **rows}

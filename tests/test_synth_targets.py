@@ -1,0 +1,212 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from trilut.errors import FormatError, ToolError
+from trilut.synth import load_target, target_names
+
+ECP5 = (Path(__file__).parent.parent / "synth" / "targets" / "ecp5.toml").read_text()
+
+
+def write(folder: Path, text: str) -> str:
+    path = folder / "mine.toml"
+    path.write_text(text)
+    return str(path)
+
+
+def replaced(old: str, new: str) -> str:
+    assert ECP5.count(old) == 1
+    return ECP5.replace(old, new)
+
+
+def test_names():
+    assert target_names() == ("ecp5", "ice40")
+
+
+@pytest.mark.parametrize("name", target_names())
+def test_every_target_loads(name):
+    target = load_target(name)
+    assert target.name == name
+    assert target.capacity["lut4"] > 0
+
+
+def test_ecp5():
+    target = load_target("ecp5")
+    assert target.device == "LFE5U-25F-6BG381C"
+    assert target.synthesis == ("synth_ecp5", "-nowidelut", "-cmp2softlogic")
+    assert target.equivalents == {"carry": 2}
+    assert target.place_and_route.program == "nextpnr-ecp5"
+    assert target.place_and_route.options == (
+        "--25k",
+        "--package=CABGA381",
+        "--speed=6",
+        "--lpf-allow-unconstrained",
+    )
+
+
+@pytest.mark.parametrize(
+    ("cell_type", "kind"),
+    [
+        ("SB_LUT4", "lut4"),
+        ("SB_DFF", "ff"),
+        ("SB_DFFESR", "ff"),
+        ("SB_CARRY", "carry"),
+        ("SB_RAM40_4KNR", "bram"),
+        ("SB_IO", None),
+    ],
+)
+def test_kind_of_cell(cell_type, kind):
+    assert load_target("ice40").kind(cell_type) == kind
+
+
+def test_unknown_target_with_a_hint():
+    with pytest.raises(
+        ToolError,
+        match=r"^Unknown target 'epc5', expected one of ecp5, ice40 or a file NAME\.toml; "
+        r"did you mean 'ecp5'\?$",
+    ):
+        load_target("epc5")
+
+
+def test_unknown_target_like_no_other():
+    with pytest.raises(
+        ToolError,
+        match=r"^Unknown target '\.\./etc\\n', expected one of ecp5, ice40 or a file NAME\.toml$",
+    ):
+        load_target("../etc\n")
+
+
+def test_target_file_of_the_user(tmp_path):
+    target = load_target(write(tmp_path, replaced("25k = true", "85k = true")))
+    assert target.name == "mine"
+    assert target.place_and_route.options[0] == "--85k"
+
+
+def test_target_without_place_and_route(tmp_path):
+    text = ECP5[: ECP5.index("[nextpnr]")]
+    assert load_target(write(tmp_path, text)).place_and_route is None
+
+
+def test_missing_file(tmp_path):
+    path = str(tmp_path / "none.toml")
+    with pytest.raises(
+        FormatError, match=rf"^Cannot read {re.escape(repr(path))}: No such file or directory$"
+    ):
+        load_target(path)
+
+
+def test_odd_file_name(tmp_path):
+    path = tmp_path / "a b;c.toml"
+    path.write_text(ECP5)
+    with pytest.raises(
+        FormatError,
+        match=rf"^Target file {re.escape(repr(str(path)))} is not named by a plain word$",
+    ):
+        load_target(str(path))
+
+
+def check_refused(folder: Path, text: str, complaint: str) -> None:
+    path = write(folder, text)
+    with pytest.raises(FormatError) as caught:
+        load_target(path)
+    assert str(caught.value) == f"Target file {path!r} {complaint}"
+
+
+def test_not_toml(tmp_path):
+    check_refused(
+        tmp_path,
+        "title: ECP5",
+        "is not TOML: Expected '=' after a key in a key/value pair (at line 1, column 6)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        (
+            'device = "LFE5U-25F-6BG381C"\n',
+            "",
+            "has nothing as 'device', expected a plain word",
+        ),
+        (
+            'title = "Lattice ECP5, 24k LUT4, speed grade 6"',
+            'title = "two\\nlines"',
+            "has 'two\\nlines' as 'title', expected a line of text",
+        ),
+        (
+            'command = "synth_ecp5"',
+            'command = "exec -- touch x"',
+            "has 'exec -- touch x' as 'yosys.command', expected a command synth_…",
+        ),
+        (
+            'command = "synth_ecp5"',
+            'command = "synth_ecp5\\n!touch x"',
+            "has 'synth_ecp5\\n!touch x' as 'yosys.command', expected a command synth_…",
+        ),
+        (
+            "nowidelut = true",
+            'nowidelut = "4; exec -- touch x"',
+            "has '4; exec -- touch x' as 'yosys.options.nowidelut', "
+            "expected true, a number or a plain word",
+        ),
+        (
+            "nowidelut = true",
+            "nowidelut = false",
+            "has False as 'yosys.options.nowidelut', expected true, a number or a plain word",
+        ),
+        (
+            "nowidelut = true",
+            'json = "design.v"',
+            "has 'yosys.options.json', which no target may have",
+        ),
+        (
+            "nowidelut = true",
+            '"x;y" = true',
+            "has 'yosys.options.x;y', which no target may have",
+        ),
+        (
+            'program = "nextpnr-ecp5"',
+            'program = "/bin/sh"',
+            "has '/bin/sh' as 'nextpnr.program', expected a program nextpnr-…",
+        ),
+        (
+            "25k = true",
+            'pre-pack = "evil.py"',
+            "has 'nextpnr.options.pre-pack', which no target may have",
+        ),
+        (
+            "speed = 6",
+            'speed = "--run=evil.py"',
+            "has '--run=evil.py' as 'nextpnr.options.speed', "
+            "expected true, a number or a plain word",
+        ),
+        (
+            'lut4 = ["LUT4"]',
+            'lut4 = "LUT4"',
+            "has 'LUT4' as 'cells.lut4', expected a list of cell types",
+        ),
+        (
+            'carry = ["CCU2C"]',
+            'latch = ["CCU2C"]',
+            "has 'cells.latch', which no target may have",
+        ),
+        (
+            "lut4 = 24288",
+            "lut4 = -1",
+            "has -1 as 'capacity.lut4', expected a number of cells",
+        ),
+        (
+            "[register]",
+            "[registers]",
+            "has nothing as 'register.cell', expected a cell type",
+        ),
+        (
+            'GSR = "DISABLED"',
+            "GSR = 1",
+            "has 1 as 'register.parameters.GSR', expected a word",
+        ),
+    ],
+)
+def test_wrong_value(tmp_path, old, new, complaint):
+    check_refused(tmp_path, replaced(old, new), complaint)
