@@ -1,4 +1,4 @@
-# `make demo` and `make test` need nothing but Python, make, perl and a C++ compiler.
+# `make demo` and `make test` need nothing but Python, make and a C++ compiler.
 
 PYTHON ?= python3
 VENV := .venv
@@ -21,8 +21,8 @@ $(STAMP): pyproject.toml Makefile
 	  { echo "TriLUT needs Python 3.11 or newer, and $(PYTHON) is `$(PYTHON) --version`; set PYTHON"; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' || \
 	  { echo "Python's venv module is missing; install it, for example with 'apt install python3-venv'"; exit 1; }
-	@for tool in c++ perl; do command -v $$tool > /dev/null || \
-	  { echo "Cannot find $$tool, which the Verilog simulator needs; install it, for example with 'apt install g++ perl'"; exit 1; }; done
+	@command -v c++ > /dev/null || command -v g++ > /dev/null || command -v clang++ > /dev/null || \
+	  { echo "Cannot find a C++ compiler, which the Verilog simulator needs; install it, for example with 'apt install g++'"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
