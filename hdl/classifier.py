@@ -1,5 +1,6 @@
 """The whole circuit: encoder, layers, GroupSum and argmax in one pipeline."""
 
+import dataclasses
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
@@ -86,12 +87,13 @@ class Classifier(wiring.Component):
             raise NetlistError(
                 f"Netlist {netlist.name!r} has no encoder, so its hardware can only take trits"
             )
-        self.netlist = netlist
+        # Whoever drives trits need not drive only what the encoder could make.
+        self.netlist = netlist if encoder else dataclasses.replace(netlist, encoder=None)
         self.pipeline = pipeline
         self.input_kind = input_kind
         self.layer_module = layer_module
         self._encoder = FeatureEncoder(encoder) if encoder else None
-        self.plans = plan_layers(netlist, pipeline)
+        self.plans = plan_layers(self.netlist, pipeline)
         self._groupsum = GroupSum(netlist.head, pipeline) if netlist.head else None
         self._argmax = Argmax(netlist.head) if netlist.head else None
         self.latency = 1 + sum(plan.registered for plan in self.plans)

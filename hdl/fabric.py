@@ -5,11 +5,10 @@ every line can say which neuron it is.
 """
 
 from collections.abc import Iterable
-from functools import cache
 
-from trilut.formula import gate_formulas
+import numpy as np
+
 from trilut.gates import gate_id, gate_name
-from trilut.hdl.gate import ternary_table
 from trilut.hdl.layer import LayerPlan
 from trilut.netlist import Netlist
 
@@ -37,24 +36,23 @@ def layer_verilog(netlist: Netlist, plan: LayerPlan, module: str) -> str:
 
 def _neurons(netlist: Netlist, plan: LayerPlan) -> Iterable[str]:
     position = {net: index for index, net in enumerate(plan.nets_in)}
-    ids = gate_id(netlist.table, netlist.valence).tolist()
-    for neuron, gate in enumerate(plan.gates):
-        a, b = int(netlist.a[gate]), int(netlist.b[gate])
-        name, plus, minus = _gate_text(ids[gate], tuple(netlist.table[gate].tolist()))
+    gates = np.array(plan.gates, dtype=np.int64)
+    ids = gate_id(netlist.table[gates], netlist.valence).tolist()
+    texts = _plane_texts(plan)
+    sources = zip(netlist.a[gates].tolist(), netlist.b[gates].tolist(), strict=True)
+    for neuron, (a, b) in enumerate(sources):
+        name = (gate_name(ids[neuron]) if netlist.valence == 3 else None) or f"gate_{ids[neuron]}"
         bits = (2 * position[a] + 1, 2 * position[a], 2 * position[b] + 1, 2 * position[b])
-        yield f"  // net {netlist.num_inputs + gate} = {name}(net {a}, net {b})"
-        yield f"  wire [1:0] neuron_{neuron} = {{{plus.format(*bits)}, {minus.format(*bits)}}};"
+        plus, minus = (texts[id(plane)].format(*bits) for plane in plan.formulas[neuron])
+        yield f"  // net {netlist.num_inputs + plan.gates[neuron]} = {name}(net {a}, net {b})"
+        yield f"  wire [1:0] neuron_{neuron} = {{{plus}, {minus}}};"
 
 
-@cache
-def _gate_text(gate: int, table: tuple[int, ...]) -> tuple[str, str, str]:
-    """Return a gate's name and the texts of its planes, with places for the four bit numbers."""
-    valence = 3 if len(table) == 9 else 2
-    values = (-1, 0, 1) if valence == 3 else (-1, 1)
-    plus, minus = gate_formulas(ternary_table(table, valence), values, values)
+def _plane_texts(plan: LayerPlan) -> dict[int, str]:
+    """Return the text of every plane by its identity, with places for the numbers of its bits."""
     places = {"a_plus": "i[{0}]", "a_minus": "i[{1}]", "b_plus": "i[{2}]", "b_minus": "i[{3}]"}
-    name = (gate_name(gate) if valence == 3 else None) or f"gate_{gate}"
-    return name, plus.text(places), minus.text(places)
+    planes = {id(plane): plane for formulas in plan.formulas for plane in formulas}
+    return {key: plane.text(places) for key, plane in planes.items()}
 
 
 def _output(netlist: Netlist, plan: LayerPlan) -> Iterable[str]:

@@ -8,9 +8,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from trilut.errors import NetlistError
-from trilut.formula import gate_formulas
+from trilut.formula import Formula, gate_formulas
 
-__all__ = ["TRIT_CODE", "Gate", "gate_expression", "ternary_table"]
+__all__ = ["TRIT_CODE", "Gate", "gate_expression"]
 
 TRIT_CODE = {-1: 0b01, 0: 0b00, 1: 0b10}
 """The two bits of a trit: bit 1 = [v = +1], bit 0 = [v = −1]. The code 11 is illegal."""
@@ -47,34 +47,20 @@ class Gate(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.d.comb += self.o.eq(gate_expression(self.table, self.a, self.b))
+        m.d.comb += self.o.eq(gate_expression(gate_formulas(self.table), self.a, self.b))
         return m
 
 
-def ternary_table(table: Sequence[int], valence: int) -> tuple[int, ...]:
-    """Return a table as nine trits; rows that a binary gate does not have are 0."""
-    if valence == 3:
-        return tuple(int(trit) for trit in table)
-    expanded = [0] * 9
-    for row, trit in zip((0, 2, 6, 8), table, strict=True):
-        expanded[row] = int(trit)
-    return tuple(expanded)
-
-
-def gate_expression(
-    table: tuple[int, ...], a: Any, b: Any, values: tuple[int, ...] = (-1, 0, 1)
-) -> Any:
+def gate_expression(formulas: tuple[Formula, Formula], a: Any, b: Any) -> Any:
     """Return the two bits of a gate's output as an Amaranth expression.
 
     Parameters
     ----------
-    table : tuple of 9 trits
-        Truth table.
+    formulas : tuple of Formula
+        The planes plus and minus.
     a, b : Value
         Dual-rail trits.
-    values : tuple of int
-        The values that the inputs can take.
     """
+    plus, minus = formulas
     bits = {"a_plus": a[1], "a_minus": a[0], "b_plus": b[1], "b_minus": b[0], "one": Const(1, 1)}
-    plus, minus = gate_formulas(table, values, values)
     return Cat(minus.build(bits), plus.build(bits))

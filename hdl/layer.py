@@ -8,8 +8,10 @@ from amaranth.lib import wiring
 from amaranth.lib.data import ArrayLayout
 from amaranth.lib.wiring import In, Out
 
-from trilut.hdl.gate import gate_expression, ternary_table
+from trilut.formula import Formula, netlist_formulas
+from trilut.hdl.gate import gate_expression
 from trilut.netlist import Netlist
+from trilut.reach import reachable_rows, ternary_tables
 
 __all__ = ["Layer", "LayerPlan", "plan_layers"]
 
@@ -24,6 +26,8 @@ class LayerPlan:
         The level of the gates, from 1.
     gates : tuple of int
         The gates of the netlist that stand in this layer.
+    formulas : tuple of (Formula, Formula)
+        The planes plus and minus of each of them.
     nets_in : tuple of int
         The nets that enter, in the order of the input vector.
     nets_out : tuple of int
@@ -34,6 +38,7 @@ class LayerPlan:
 
     level: int
     gates: tuple[int, ...]
+    formulas: tuple[tuple[Formula, Formula], ...]
     nets_in: tuple[int, ...]
     nets_out: tuple[int, ...]
     registered: bool
@@ -43,8 +48,9 @@ def plan_layers(netlist: Netlist, pipeline: int) -> list[LayerPlan]:
     """Cut a netlist into layers by level, with a register every ``pipeline`` levels and at the end.
 
     The first layer reads all inputs, and the last one hands on exactly the netlist's outputs, in
-    their order.
+    their order. Each gate has the cheapest formulas for the rows of its table that can occur.
     """
+    formulas = netlist_formulas(ternary_tables(netlist), reachable_rows(netlist))
     last_use = dict.fromkeys(range(netlist.num_inputs), 0)
     levels = netlist.levels.tolist()
     by_level: list[list[int]] = [[] for _ in range(netlist.depth + 1)]
@@ -64,7 +70,9 @@ def plan_layers(netlist: Netlist, pipeline: int) -> list[LayerPlan]:
         kept = tuple(net for net in (*nets, *made) if last_use[net] > level)
         nets_out = tuple(netlist.outputs.tolist()) if is_last else kept
         registered = is_last or level % pipeline == 0
-        plans.append(LayerPlan(level, tuple(by_level[level]), nets, nets_out, registered))
+        gates = tuple(by_level[level])
+        gate_formulas = tuple(formulas[gate] for gate in gates)
+        plans.append(LayerPlan(level, gates, gate_formulas, nets, nets_out, registered))
         nets = nets_out
     return plans
 
@@ -114,12 +122,10 @@ class Layer(wiring.Component):
 
     def _gates(self, m: Module, trits: dict[int, Any]) -> dict[int, Any]:
         netlist = self.netlist
-        values = (-1, 0, 1) if netlist.valence == 3 else (-1, 1)
         outputs = {}
         for neuron, gate in enumerate(self.plan.gates):
             net = netlist.num_inputs + gate
             a, b = trits[int(netlist.a[gate])], trits[int(netlist.b[gate])]
             outputs[net] = Signal(2, name=f"neuron_{neuron}")
-            table = ternary_table(netlist.table[gate].tolist(), netlist.valence)
-            m.d.comb += outputs[net].eq(gate_expression(table, a, b, values))
+            m.d.comb += outputs[net].eq(gate_expression(self.plan.formulas[neuron], a, b))
         return outputs

@@ -1,5 +1,6 @@
 """Verilog out: one file with the whole design and a header that says where it comes from."""
 
+import dataclasses
 import json
 import re
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from trilut.hdl.classifier import Classifier, InputKind
 from trilut.hdl.fabric import layer_verilog
 from trilut.hdl.layer import LayerPlan
 from trilut.netlist import Netlist
+from trilut.optimize import optimize
 from trilut.tools import find_tool, run
 
 __all__ = ["VerilogDesign", "convert", "write_verilog"]
@@ -53,13 +55,24 @@ def write_verilog(
     top: str = "trilut_top",
     pipeline: int = 2,
     input_kind: InputKind | None = None,
+    optimized: bool = True,
 ) -> VerilogDesign:
     """Write ``TOP.v`` into a directory.
 
     Parameters
     ----------
+    netlist : Netlist
+        The circuit.
+    directory : Path
+        Where to write; made if necessary.
+    top : str
+        Name of the top module, and of the file.
+    pipeline : int
+        Layers between registers.
     input_kind : InputKind, optional
         Features if the netlist has an encoder, trits otherwise.
+    optimized : bool
+        Whether to leave out what makes no difference to the outputs; see :mod:`trilut.optimize`.
 
     Raises
     ------
@@ -75,14 +88,19 @@ def write_verilog(
         )
     if input_kind is None:
         input_kind = InputKind.TRITS if netlist.encoder is None else InputKind.FEATURES
+    circuit = netlist
+    if input_kind is InputKind.TRITS:
+        circuit = dataclasses.replace(netlist, encoder=None)
+    if optimized:
+        circuit = optimize(circuit).netlist
 
     def module(plan: LayerPlan) -> str:
         return f"{top}_layer_{plan.level}"
 
-    classifier = Classifier(netlist, pipeline=pipeline, input_kind=input_kind, layer_module=module)
+    classifier = Classifier(circuit, pipeline=pipeline, input_kind=input_kind, layer_module=module)
     with work_directory(directory) as work:
         text = convert(classifier, top, work)
-    layers = [layer_verilog(netlist, plan, module(plan)) for plan in classifier.plans]
+    layers = [layer_verilog(circuit, plan, module(plan)) for plan in classifier.plans]
     path = directory / f"{top}.v"
     write_atomically(path, "\n".join([_header(netlist, classifier) + text, *layers]))
     return VerilogDesign(path, top, classifier.latency, input_kind)
@@ -133,11 +151,13 @@ def _plain_module_names(text: str) -> str:
 
 def _header(netlist: Netlist, classifier: Classifier) -> str:
     """Return comment lines; text from the netlist is quoted as JSON, so it cannot end a line."""
+    circuit = classifier.netlist
     facts = {
         "netlist": json.dumps(netlist.name),
         "sha256": digest(netlist),
         "circuit": f"{netlist.num_gates} gates in {netlist.depth} layers, "
         f"{netlist.num_inputs} inputs, {len(netlist.outputs)} outputs, valence {netlist.valence}",
+        "built": f"{circuit.num_gates} gates in {circuit.depth} layers",
         "latency": f"{classifier.latency} cycles, one vector per cycle",
         "made by": f"trilut {version('trilut')}, amaranth {version('amaranth')}",
     }

@@ -1,15 +1,18 @@
-import itertools
+import random
 
 import numpy as np
 import pytest
 
-from trilut.formula import gate_formulas, plane_formulas
+from trilut.formula import ALL_ROWS, gate_formulas, netlist_formulas, plane_formulas
 from trilut.gates import NAMED_GATES, gate_table, num_gates
-from trilut.hdl.gate import ternary_table
 
 TRITS = (-1, 0, 1)
 NAMES = {"a_plus": "a[1]", "a_minus": "a[0]", "b_plus": "b[1]", "b_minus": "b[0]"}
-SUBSETS = [subset for size in (1, 2, 3) for subset in itertools.combinations(TRITS, size)]
+ROW_SETS = [
+    tuple(sorted(random.Random(seed).sample(range(9), size)))
+    for seed in range(8)
+    for size in (0, 1, 4, 6, 7, 8, 9)
+]
 
 
 def dual_rail(a: int, b: int) -> dict[str, int]:
@@ -22,21 +25,33 @@ def dual_rail(a: int, b: int) -> dict[str, int]:
     }
 
 
-@pytest.mark.parametrize("a_values", SUBSETS)
-@pytest.mark.parametrize("b_values", SUBSETS)
-def test_every_plane_formula_equals_its_function(a_values, b_values):
-    formulas = plane_formulas(a_values, b_values)
-    pairs = list(itertools.product(a_values, b_values))
-    assert len(formulas) == 1 << len(pairs)
+@pytest.mark.parametrize("rows", ROW_SETS, ids=str)
+def test_every_plane_formula_equals_its_function(rows):
+    formulas = plane_formulas(rows)
+    assert len(formulas) == 1 << len(rows)
     for function, formula in enumerate(formulas):
-        bits = [formula.build(dual_rail(a, b)) & 1 for a, b in pairs]
-        assert sum(bit << row for row, bit in enumerate(bits)) == function
+        bits = [formula.build(dual_rail(row // 3 - 1, row % 3 - 1)) & 1 for row in rows]
+        assert sum(bit << position for position, bit in enumerate(bits)) == function
+
+
+def test_gate_that_is_never_reached_is_not_illegal():
+    plus, minus = gate_formulas([1] * 9, rows=())
+    assert (plus.text(NAMES), minus.text(NAMES)) == ("1'b0", "1'b0")
+
+
+def test_formulas_of_many_gates_are_those_of_each():
+    rng = np.random.default_rng(0)
+    tables = rng.integers(-1, 2, (60, 9)).astype(np.int8)
+    rows = rng.random((60, 9)) < 0.6
+    rows[0] = True
+    for table, own, formulas in zip(tables, rows, netlist_formulas(tables, rows), strict=True):
+        assert formulas == gate_formulas(table.tolist(), np.flatnonzero(own).tolist())
 
 
 def test_every_gate_is_its_pair_of_planes():
     tables = gate_table(np.arange(num_gates())).astype(int).tolist()
     pairs = [dual_rail(a, b) for a in TRITS for b in TRITS]
-    formulas = plane_formulas(TRITS, TRITS)
+    formulas = plane_formulas(ALL_ROWS)
     values = {id(f): [f.build(bits) & 1 for bits in pairs] for f in formulas}
     for table in tables:
         plus, minus = gate_formulas(table)
@@ -45,7 +60,7 @@ def test_every_gate_is_its_pair_of_planes():
 
 
 def test_no_plane_needs_more_than_six_nodes():
-    assert max(formula.num_nodes for formula in plane_formulas(TRITS, TRITS)) == 6
+    assert max(formula.num_nodes for formula in plane_formulas(ALL_ROWS)) == 6
 
 
 def test_kleene_gates_cost_one_node_a_plane():
@@ -55,8 +70,8 @@ def test_kleene_gates_cost_one_node_a_plane():
 
 
 def test_binary_gate_reads_one_wire_of_each_input():
-    xor = ternary_table([-1, 1, 1, -1], valence=2)
-    plus, minus = gate_formulas(xor, (-1, 1), (-1, 1))
+    xor = [-1, 0, 1, 0, 0, 0, 1, 0, -1]
+    plus, minus = gate_formulas(xor, rows=(0, 2, 6, 8))
     assert plus.leaves == minus.leaves == {"a_plus", "b_plus"}
 
 

@@ -7,14 +7,20 @@ those pairs, and every formula that agrees there is equally right. For the gate 
 pair is plus = a.plus & b.plus, minus = a.minus | b.minus.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any, Literal
 
-__all__ = ["Formula", "gate_formulas", "plane_formulas"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ALL_ROWS", "Formula", "gate_formulas", "netlist_formulas", "plane_formulas"]
 
 Operator = Literal["&", "|", "^"]
+
+ALL_ROWS = tuple(range(9))
+"""The rows of a ternary table; row 3(a+1) + (b+1) is the pair of values (a, b)."""
 
 # Cost in nodes of an and-inverter graph, where inversion is free.
 _COST: dict[Operator, int] = {"&": 1, "|": 1, "^": 3}
@@ -81,36 +87,61 @@ class Formula:
         return f"{left} {self.operator} {right}"
 
 
-def gate_formulas(
-    table: Sequence[int],
-    a_values: tuple[int, ...] = (-1, 0, 1),
-    b_values: tuple[int, ...] = (-1, 0, 1),
-) -> tuple[Formula, Formula]:
+def netlist_formulas(
+    tables: NDArray[np.int8], rows: NDArray[np.bool_]
+) -> list[tuple[Formula, Formula]]:
+    """Return the cheapest formulas (plus, minus) of many gates.
+
+    Parameters
+    ----------
+    tables : int8 array [gate, 9]
+        Ternary truth tables.
+    rows : bool array [gate, 9]
+        The rows that can occur.
+    """
+    plus = np.zeros(len(tables), dtype=np.int64)
+    minus = np.zeros(len(tables), dtype=np.int64)
+    row_sets = rows @ (1 << np.arange(9))
+    chosen: list[tuple[Formula, ...]] = [()] * 512
+    for row_set in np.unique(row_sets).tolist():
+        own = row_sets == row_set
+        members = tuple(row for row in range(9) if row_set >> row & 1)
+        chosen[row_set] = plane_formulas(members)
+        bits = 1 << np.arange(len(members))
+        plus[own] = (tables[own][:, members] == 1) @ bits
+        minus[own] = (tables[own][:, members] == -1) @ bits
+    return [
+        (chosen[row_set][p], chosen[row_set][m])
+        for row_set, p, m in zip(row_sets.tolist(), plus.tolist(), minus.tolist(), strict=True)
+    ]
+
+
+def gate_formulas(table: Sequence[int], rows: Iterable[int] = ALL_ROWS) -> tuple[Formula, Formula]:
     """Return the cheapest formulas (plus, minus) of a ternary table.
 
     Parameters
     ----------
     table : sequence of 9 trits
         The gate.
-    a_values, b_values : tuple of int
-        The values that the inputs can take; what the gate does elsewhere is free.
+    rows : iterable of int
+        The rows that can occur; what the gate does on others is free.
     """
-    formulas = plane_formulas(a_values, b_values)
-    rows = [3 * (a + 1) + (b + 1) for a in a_values for b in b_values]
+    rows = tuple(rows)
+    formulas = plane_formulas(rows)
     plus = sum((table[row] == 1) << bit for bit, row in enumerate(rows))
     minus = sum((table[row] == -1) << bit for bit, row in enumerate(rows))
     return formulas[plus], formulas[minus]
 
 
-@lru_cache
-def plane_formulas(a_values: tuple[int, ...], b_values: tuple[int, ...]) -> tuple[Formula, ...]:
-    """Return the cheapest formula of every bit function on the given pairs of values.
+@cache
+def plane_formulas(rows: tuple[int, ...]) -> tuple[Formula, ...]:
+    """Return the cheapest formula of every bit function on the given rows.
 
-    Entry m is the function whose value on the r-th pair (row-major) is bit r of m. Formulas are
-    found in order of cost: the cheapest of cost c join two of costs that add up to c. Among equally
-    cheap ones, the one that reads the fewest bits is kept.
+    Entry m is the function whose value on the r-th of the rows is bit r of m. Formulas are found in
+    order of cost: the cheapest of cost c join two of costs that add up to c. Among equally cheap
+    ones, the one that reads the fewest bits is kept.
     """
-    pairs = [(a, b) for a in a_values for b in b_values]
+    pairs = [(row // 3 - 1, row % 3 - 1) for row in rows]
     num_functions = 1 << len(pairs)
     best: dict[int, tuple[int, int, Formula]] = {}
     by_cost: list[list[int]] = [[]]
@@ -139,7 +170,8 @@ def _leaf_functions(pairs: list[tuple[int, int]]) -> list[tuple[int, Formula]]:
         function = sum(value << bit for bit, value in enumerate(values))
         functions.append((function, Formula(leaf=name)))
         functions.append((function ^ everything, Formula(leaf=name, inverted=True)))
-    return functions
+    # Without any row all functions are equal; a gate is then the constant 0 and not illegal.
+    return functions if pairs else functions[1:]
 
 
 def _join(

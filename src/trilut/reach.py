@@ -20,6 +20,7 @@ __all__ = [
     "encoder_regions",
     "level_gates",
     "observed_rows",
+    "possible_values",
     "reachable_rows",
     "ternary_tables",
 ]
@@ -80,6 +81,16 @@ def reachable_rows(netlist: Netlist) -> Rows:
         if combinations is not None:
             return observed_rows(netlist, combinations)
     return _propagated_rows(netlist)
+
+
+def possible_values(netlist: Netlist, rows: Rows) -> NDArray[np.bool_]:
+    """Return which values [net, v + 1] each net can take, given the rows that can occur."""
+    values = np.zeros((netlist.num_nets, 3), dtype=np.bool_)
+    values[: netlist.num_inputs] = _input_values(netlist)
+    tables = ternary_tables(netlist)
+    for value in (-1, 0, 1):
+        values[netlist.num_inputs :, value + 1] = (rows & (tables == value)).any(axis=1)
+    return values
 
 
 def _combinations(encoder: Encoder, most: int) -> NDArray[np.int8] | None:
