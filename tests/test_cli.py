@@ -12,7 +12,18 @@ import trilut
 from trilut.cli import main
 from trilut.gates import NAMED_GATES
 
-COMMANDS = ["flow", "train", "eval", "info", "verilog", "verify", "synth", "gate", "data"]
+COMMANDS = "flow train eval info optimize verilog verify synth gate data".split()
+    "flow",
+    "train",
+    "eval",
+    "info",
+    "optimize",
+    "verilog",
+    "verify",
+    "synth",
+    "gate",
+    "data",
+]
 
 
 @pytest.fixture
@@ -90,6 +101,14 @@ def test_info_as_json(capsys, net):
 def test_info_as_table(capsys, net):
     assert main(["info", str(net)]) == 0
     assert "nets_without_reader" in capsys.readouterr().out
+
+
+def test_optimize_writes_a_smaller_netlist(capsys, tmp_path, net):
+    assert main(["optimize", str(net), "-o", str(tmp_path / "small.trilut"), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    small = trilut.load(tmp_path / "small.trilut")
+    assert facts["gates_before"] == 20
+    assert facts["gates_after"] == small.num_gates < 20
 
 
 def test_unknown_dataset(capsys, tmp_path):

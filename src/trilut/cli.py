@@ -60,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_train,
         _add_eval,
         _add_info,
+        _add_optimize,
         _add_verilog,
         _add_verify,
         _add_synth,
@@ -240,6 +241,33 @@ def _info(args: argparse.Namespace) -> None:
     _print(args, netlist.name, {key: str(value) for key, value in facts.items()}, facts)
 
 
+def _add_optimize(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "optimize",
+        _optimize,
+        "write a smaller netlist with the same outputs",
+        "trilut optimize build/run/net.trilut -o build/small.trilut",
+    )
+    _add_net(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="NET", type=Path, required=True, help="netlist file to write"
+    )
+    parser.add_argument(
+        "--lossy",
+        action="store_true",
+        help="also drop behaviour that no training sample shows, and report what that costs",
+    )
+    _add_json(parser)
+
+
+def _optimize(args: argparse.Namespace) -> None:
+    from trilut.flow import optimize_file
+
+    facts = optimize_file(args.net, args.output, lossy=args.lossy)
+    _print(args, str(args.output), {key: str(value) for key, value in facts.items()}, facts)
+
+
 def _add_verilog(commands: Any) -> None:
     parser = _command(
         commands,
@@ -257,6 +285,9 @@ def _add_verilog(commands: Any) -> None:
         help="what enters; default: features if the netlist has an encoder",
     )
     parser.add_argument("--top", metavar="NAME", default="trilut_top", help="name of the module")
+    parser.add_argument(
+        "--no-optimize", action="store_true", help="build every gate of the netlist as it is"
+    )
     _add_json(parser)
 
 
@@ -269,6 +300,7 @@ def _verilog(args: argparse.Namespace) -> None:
         top=args.top,
         pipeline=args.pipeline,
         input_kind=InputKind(args.input) if args.input else None,
+        optimized=not args.no_optimize,
     )
     facts = {
         "file": str(design.path),
@@ -385,19 +417,65 @@ def _gate(args: argparse.Namespace) -> None:
 
 
 def _add_data(commands: Any) -> None:
-    parser = _command(commands, "data", _data, "list the data sets", "trilut data list")
-    parser.add_argument("action", choices=["list"], help="what to do")
-    _add_json(parser)
+    parser = _command(
+        commands, "data", None, "list, fetch and describe data sets", "trilut data fetch mnist"
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    listing = _command(
+        actions, "list", _data_list, "list the data sets that have a name", "trilut data list"
+    )
+    fetching = _command(
+        actions,
+        "fetch",
+        _data_fetch,
+        "download data sets into the cache (TRILUT_CACHE, or the user's own)",
+        "trilut data fetch mnist",
+    )
+    fetching.add_argument("names", metavar="NAME", nargs="+", help="name of a data set")
+    fetching.add_argument("--again", action="store_true", help="download what is there, too")
+    describing = _command(
+        actions,
+        "info",
+        _data_info,
+        "describe a data set",
+        "trilut data info gaussians:separation=2",
+    )
+    _add_dataset(describing)
+    describing.add_argument("--seed", metavar="N", type=int, default=0, help="seed of its split")
+    for action in (listing, fetching, describing):
+        _add_json(action)
 
 
-def _data(args: argparse.Namespace) -> None:
-    from trilut.data import dataset_names
+def _add_dataset(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dataset", metavar="DATASET", help="name of a data set")
 
-    names = list(dataset_names())
-    if args.json:
-        print(json.dumps(names))
-    else:
-        print("\n".join(names))
+
+def _data_list(args: argparse.Namespace) -> None:
+    from trilut.data import dataset_origins
+
+    origins = dataset_origins()
+    _print(args, "data sets", origins, origins)
+
+
+def _data_fetch(args: argparse.Namespace) -> None:
+    from trilut.console import stages
+    from trilut.data import fetch_dataset
+
+    places: dict[str, str] = {}
+    with stages() as show:
+        for name in args.names:
+            stage = show.start(name)
+            places[name] = str(fetch_dataset(name, again=args.again, progress=stage.step))
+            stage.finish(places[name])
+    _print(args, "fetched", places, places)
+
+
+def _data_info(args: argparse.Namespace) -> None:
+    from trilut.data import dataset_facts, load_dataset
+    from trilut.summary import dataset_rows
+
+    facts = dataset_facts(load_dataset(args.dataset, seed=args.seed))
+    _print(args, facts["name"], dataset_rows(facts), facts)
 
 
 def _print(args: argparse.Namespace, title: str, rows: dict[str, str], document: object) -> None:

@@ -17,12 +17,14 @@ from trilut.files import make_directory, work_directory, write_atomically
 from trilut.format import load, save
 from trilut.metrics import cell_vote_accuracy
 from trilut.netlist import Netlist
+from trilut.optimize import optimize
 from trilut.report import Report, make_report, write_report
 from trilut.summary import percent, plain
 
 __all__ = [
     "Trained",
     "netlist_dataset",
+    "optimize_file",
     "run_flow",
     "synthesize_file",
     "train_to_directory",
@@ -182,6 +184,36 @@ def synthesize_file(
         result = _synthesize(design, target, work, show.start("synth"), seed=seed)
     write_atomically(output / f"synth-{name}.json", json.dumps(result, indent=2) + "\n")
     return result
+
+
+def optimize_file(path: Path, output: Path, *, lossy: bool = False) -> dict[str, Any]:
+    """Optimise a netlist file into another one, and return the number of gates before and after.
+
+    Parameters
+    ----------
+    lossy : bool
+        Treat rows that no training sample causes as free. The netlist must say what it was trained
+        on; the test accuracy before and after is returned too.
+    """
+    netlist = load(path)
+    dataset = netlist_dataset(netlist) if lossy else None
+    trits = None
+    if dataset is not None:
+        if netlist.encoder is None:
+            raise DataError(f"Netlist {netlist.name!r} has no encoder, so it takes no samples")
+        trits = netlist.encoder.encode(dataset.train.x)
+    smaller = optimize(netlist, training_trits=trits).netlist
+    save(smaller, output)
+    facts: dict[str, Any] = {
+        "gates_before": netlist.num_gates,
+        "gates_after": smaller.num_gates,
+        "layers_before": netlist.depth,
+        "layers_after": smaller.depth,
+    }
+    if dataset is not None:
+        facts["accuracy_before"] = evaluate_split(netlist, dataset.test).accuracy
+        facts["accuracy_after"] = evaluate_split(smaller, dataset.test).accuracy
+    return facts
 
 
 def netlist_dataset(
