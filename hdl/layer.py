@@ -3,15 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.data import ArrayLayout
 from amaranth.lib.wiring import In, Out
+from numpy.typing import NDArray
 
 from trilut.formula import Formula, netlist_formulas
 from trilut.hdl.gate import gate_expression
 from trilut.netlist import Netlist
-from trilut.reach import reachable_rows, ternary_tables
+from trilut.reach import level_gates, reachable_rows, ternary_tables
 
 __all__ = ["Layer", "LayerPlan", "plan_layers"]
 
@@ -51,30 +53,35 @@ def plan_layers(netlist: Netlist, pipeline: int) -> list[LayerPlan]:
     their order. Each gate has the cheapest formulas for the rows of its table that can occur.
     """
     formulas = netlist_formulas(ternary_tables(netlist), reachable_rows(netlist))
-    last_use = dict.fromkeys(range(netlist.num_inputs), 0)
-    levels = netlist.levels.tolist()
-    by_level: list[list[int]] = [[] for _ in range(netlist.depth + 1)]
-    for gate, sources in enumerate(zip(netlist.a.tolist(), netlist.b.tolist(), strict=True)):
-        net = netlist.num_inputs + gate
-        by_level[levels[net]].append(gate)
-        last_use.setdefault(net, 0)
-        for source in sources:
-            last_use[source] = max(last_use[source], levels[net])
-    for net in netlist.outputs.tolist():
-        last_use[net] = netlist.depth + 1
+    last_use = _last_use(netlist)
+    nets = np.arange(netlist.num_inputs)
     plans = []
-    nets = tuple(range(netlist.num_inputs))
-    for level in range(1, netlist.depth + 1):
-        made = [netlist.num_inputs + gate for gate in by_level[level]]
+    for level, gates in enumerate(level_gates(netlist), start=1):
         is_last = level == netlist.depth
-        kept = tuple(net for net in (*nets, *made) if last_use[net] > level)
-        nets_out = tuple(netlist.outputs.tolist()) if is_last else kept
-        registered = is_last or level % pipeline == 0
-        gates = tuple(by_level[level])
-        gate_formulas = tuple(formulas[gate] for gate in gates)
-        plans.append(LayerPlan(level, gates, gate_formulas, nets, nets_out, registered))
+        available = np.concatenate([nets, netlist.num_inputs + gates])
+        nets_out = netlist.outputs if is_last else available[last_use[available] > level]
+        plans.append(
+            LayerPlan(
+                level,
+                tuple(gates.tolist()),
+                tuple(formulas[gate] for gate in gates.tolist()),
+                tuple(nets.tolist()),
+                tuple(nets_out.tolist()),
+                registered=is_last or level % pipeline == 0,
+            )
+        )
         nets = nets_out
     return plans
+
+
+def _last_use(netlist: Netlist) -> NDArray[np.int64]:
+    """Return the highest level that reads each net; an output is read after the last one."""
+    last_use = np.zeros(netlist.num_nets, dtype=np.int64)
+    levels = netlist.levels[netlist.num_inputs :]
+    np.maximum.at(last_use, netlist.a, levels)
+    np.maximum.at(last_use, netlist.b, levels)
+    last_use[netlist.outputs] = netlist.depth + 1
+    return last_use
 
 
 class Layer(wiring.Component):

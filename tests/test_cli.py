@@ -12,7 +12,7 @@ import trilut
 from trilut.cli import main
 from trilut.gates import NAMED_GATES
 
-COMMANDS = "flow train eval info optimize verilog verify synth gate data".split()
+COMMANDS = [
     "flow",
     "train",
     "eval",
@@ -88,8 +88,25 @@ def test_unknown_gate(capsys):
 
 
 def test_data_list(capsys):
+    assert main(["data", "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["iris"] == "inside scikit-learn"
     assert main(["data", "list"]) == 0
-    assert "moons" in capsys.readouterr().out.splitlines()
+    assert "moons" in capsys.readouterr().out
+
+
+def test_data_info(capsys):
+    assert main(["data", "info", "gaussians:separation=2,train=100", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["samples"] == {"train": 100, "validation": 500, "test": 2000}
+    assert main(["data", "info", "gaussians:separation=2"]) == 0
+    assert "84.13 % (the best accuracy possible)" in capsys.readouterr().out
+
+
+def test_data_that_is_not_fetched(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("TRILUT_CACHE", str(tmp_path))
+    assert fails(capsys, "data", "info", "mnist") == (
+        "Data set 'mnist' is not here yet; get it with: trilut data fetch mnist"
+    )
 
 
 def test_info_as_json(capsys, net):
