@@ -1,0 +1,72 @@
+"""Narrower features: fewer bits for each feature at nearly the same accuracy."""
+
+import dataclasses
+
+import numpy as np
+
+from trilut.data import Split
+from trilut.encoder import Encoder, Feature
+from trilut.errors import NetlistError
+from trilut.evaluation import evaluate_split
+from trilut.netlist import Netlist
+
+__all__ = ["narrow_features", "search_feature_bits"]
+
+
+def narrow_features(netlist: Netlist, bits: int) -> Netlist:
+    """Return a netlist whose features have at most ``bits`` bits.
+
+    A feature loses its lowest bits, and its thresholds move to the nearest integers that are left.
+    Features that are narrow enough stay as they are.
+
+    Raises
+    ------
+    NetlistError
+        If the netlist has no encoder.
+    """
+    encoder = _encoder(netlist)
+    shifts = np.array([max(0, feature.bits - bits) for feature in encoder.features])
+    trit_shifts = shifts[encoder.feature]
+    half = (1 << trit_shifts) >> 1
+    narrowed = dataclasses.replace(
+        encoder,
+        features=tuple(map(_narrowed, encoder.features, shifts.tolist())),
+        low=(encoder.low + half) >> trit_shifts,
+        high=(encoder.high + half) >> trit_shifts,
+    )
+    return dataclasses.replace(netlist, encoder=narrowed)
+
+
+def search_feature_bits(netlist: Netlist, split: Split, *, tolerance: float = 0.001) -> Netlist:
+    """Return the netlist with the narrowest features that keep its accuracy on a split.
+
+    Parameters
+    ----------
+    split : Split
+        Samples to measure on; not the test set.
+    tolerance : float
+        Loss of accuracy that is accepted, as a fraction of one.
+    """
+    wanted = evaluate_split(netlist, split).accuracy - tolerance
+    widest = max(feature.bits for feature in _encoder(netlist).features)
+    for bits in range(1, widest):
+        narrowed = narrow_features(netlist, bits)
+        if evaluate_split(narrowed, split).accuracy >= wanted:
+            return narrowed
+    return netlist
+
+
+def _narrowed(feature: Feature, shift: int) -> Feature:
+    # ⌊⌊y⌋ / 2ˢ⌋ = ⌊y / 2ˢ⌋, so scaling once gives the same integers as dropping bits.
+    return dataclasses.replace(
+        feature,
+        bits=feature.bits - shift,
+        scale=feature.scale / (1 << shift),
+        offset=feature.offset / (1 << shift),
+    )
+
+
+def _encoder(netlist: Netlist) -> Encoder:
+    if netlist.encoder is None:
+        raise NetlistError(f"Netlist {netlist.name!r} has no encoder, so it has no features")
+    return netlist.encoder

@@ -1,0 +1,159 @@
+# amaranth: UnusedElaboratable=no
+import random
+
+import numpy as np
+import pytest
+from amaranth.sim import Simulator
+from circuits import random_netlist
+
+from trilut.hdl import Classifier
+from trilut.hdl.axi import AxiClassifier, BeatLoader
+
+
+def simulate(component, *testbenches):
+    simulator = Simulator(component)
+    simulator.add_clock(1e-6)
+    for testbench in testbenches:
+        simulator.add_testbench(testbench)
+    simulator.run()
+
+
+def packets(vector, width, beat_bits):
+    count = -(-width // beat_bits)
+    mask = (1 << beat_bits) - 1
+    return [(vector >> beat_bits * index & mask, index == count - 1) for index in range(count)]
+
+
+@pytest.mark.parametrize(("width", "beat_bits"), [(8, 8), (9, 8), (40, 16), (3, 32), (33, 1)])
+@pytest.mark.parametrize("seed", range(2))
+def test_loader_gives_whole_vectors_and_drops_broken_packets(width, beat_bits, seed):
+    component = BeatLoader(width, beat_bits)
+    rng = random.Random(seed)
+    vectors = [rng.getrandbits(width) for _ in range(40)]
+    beats = []
+    num_broken = 0
+    for vector in vectors:
+        whole = packets(vector, width, beat_bits)
+        beats += whole
+        if rng.random() < 0.3:
+            wrong = rng.choice([n for n in range(1, len(whole) + 4) if n != len(whole)])
+            beats += [(rng.getrandbits(beat_bits), index == wrong - 1) for index in range(wrong)]
+            num_broken += 1
+    errors = 0
+
+    async def drive(ctx):
+        for beat, last in beats:
+            while rng.random() < 0.3:
+                await ctx.tick()
+            ctx.set(component.beat, beat)
+            ctx.set(component.last, last)
+            ctx.set(component.beat_valid, 1)
+            await ctx.tick().until(component.beat_ready)
+            ctx.set(component.beat_valid, 0)
+
+    async def check(ctx):
+        for vector in vectors:
+            while rng.random() < 0.3:
+                await ctx.tick()
+            ctx.set(component.vector_ready, 1)
+            got, *_ = await ctx.tick().sample(component.vector).until(component.vector_valid)
+            ctx.set(component.vector_ready, 0)
+            assert got == vector
+
+    async def count_errors(ctx):
+        nonlocal errors
+        async for *_, error in ctx.tick().sample(component.framing_error):
+            errors += error
+
+    simulator = Simulator(component)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(drive)
+    simulator.add_testbench(check)
+    simulator.add_testbench(count_errors, background=True)
+    simulator.run()
+    # The last broken packet may end after the last vector was taken.
+    assert num_broken - 1 <= errors <= num_broken
+
+
+def test_loader_takes_a_beat_in_every_cycle():
+    component = BeatLoader(16, 8)
+
+    async def check(ctx):
+        ctx.set(component.beat_valid, 1)
+        ctx.set(component.vector_ready, 1)
+        for cycle in range(20):
+            ctx.set(component.last, cycle % 2)
+            assert ctx.get(component.beat_ready) == 1
+            await ctx.tick()
+
+    simulate(component, check)
+
+
+@pytest.mark.parametrize(("num_classes", "beat_bits"), [(3, 8), (2, 32), (0, 16)])
+def test_axi_classifier_answers_every_packet(num_classes, beat_bits):
+    netlist = random_netlist(
+        2, num_inputs=9, num_gates=30, num_outputs=6, num_classes=num_classes, with_encoder=True
+    )
+    component = AxiClassifier(Classifier(netlist), beat_bits=beat_bits)
+    rng = np.random.default_rng(0)
+    chance = random.Random(0)
+    features = netlist.encoder.features
+    values = rng.integers(
+        [f.minimum for f in features], [f.maximum for f in features], (60, 4), endpoint=True
+    )
+    present = rng.random(values.shape) < 0.8
+    width = sum(f.bits for f in features) + len(features)
+    vectors = []
+    for row, valid in zip(values, present, strict=True):
+        word, position = 0, 0
+        for feature, value in zip(features, row, strict=True):
+            word |= (int(value) & (1 << feature.bits) - 1) << position
+            position += feature.bits
+        vectors.append(word | sum(int(bit) << position + i for i, bit in enumerate(valid)))
+    samples = np.where(present, values, np.nan)
+    outputs = netlist.evaluate(netlist.encoder.encode(samples))
+
+    async def drive(ctx):
+        for vector in vectors:
+            for beat, last in packets(vector, width, beat_bits):
+                while chance.random() < 0.2:
+                    await ctx.tick()
+                ctx.set(component.s_axis_tdata, beat)
+                ctx.set(component.s_axis_tlast, last)
+                ctx.set(component.s_axis_tvalid, 1)
+                await ctx.tick().until(component.s_axis_tready)
+                ctx.set(component.s_axis_tvalid, 0)
+
+    async def check(ctx):
+        decisions = netlist.head.decide(netlist.head.scores(outputs)) if netlist.head else None
+        for sample in range(len(vectors)):
+            while chance.random() < 0.2:
+                await ctx.tick()
+            ctx.set(component.m_axis_tready, 1)
+            data, *_ = (
+                await ctx.tick().sample(component.m_axis_tdata).until(component.m_axis_tvalid)
+            )
+            ctx.set(component.m_axis_tready, 0)
+            if decisions is None:
+                trits = [(data >> 2 * i + 1 & 1) - (data >> 2 * i & 1) for i in range(6)]
+                assert trits == outputs[sample].tolist()
+            else:
+                assert data & 0xFF == decisions.chosen[sample]
+                assert data >> 8 & 0xFF == decisions.margin[sample]
+                assert data >> 16 & 0xFF == decisions.unknown[sample]
+
+    simulate(component, drive, check)
+
+
+@pytest.mark.parametrize("beat_bits", [0, 4, 12])
+def test_beats_are_whole_bytes(beat_bits):
+    netlist = random_netlist(0, num_inputs=2, num_gates=1, num_outputs=1, with_encoder=True)
+    with pytest.raises(
+        ValueError, match=f"^Beats of an AXI stream are whole bytes, not {beat_bits} bits$"
+    ):
+        AxiClassifier(Classifier(netlist), beat_bits=beat_bits)
+
+
+def test_loader_without_bits():
+    with pytest.raises(ValueError, match=r"^A vector of 0 bits cannot be sent in beats of 8$"):
+        BeatLoader(0, 8)
