@@ -1,18 +1,22 @@
 """Hardware: netlists as Amaranth components, and Verilog out."""
 
 from trilut.hdl.argmax import Argmax
+from trilut.hdl.axi import AxiClassifier, BeatLoader
 from trilut.hdl.classifier import Classifier, InputKind, StreamClassifier
 from trilut.hdl.control import Control
 from trilut.hdl.encoder import FeatureEncoder
 from trilut.hdl.gate import Gate
 from trilut.hdl.groupsum import GroupSum
 from trilut.hdl.layer import Layer
-from trilut.hdl.verilog import VerilogDesign, write_verilog
+from trilut.hdl.verilog import DesignFormat, VerilogDesign, write_verilog
 
 __all__ = [
     "Argmax",
+    "AxiClassifier",
+    "BeatLoader",
     "Classifier",
     "Control",
+    "DesignFormat",
     "FeatureEncoder",
     "Gate",
     "GroupSum",

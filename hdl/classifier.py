@@ -1,3 +1,5 @@
+# amaranth: UnusedElaboratable=no
+# A component may be made only to ask for its latency.
 """The whole circuit: encoder, layers, GroupSum and argmax in one pipeline."""
 
 import dataclasses
