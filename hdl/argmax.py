@@ -8,23 +8,22 @@ from amaranth.lib import wiring
 from amaranth.lib.data import ArrayLayout, StructLayout
 from amaranth.lib.wiring import In, Out
 
-from trilut.hdl.groupsum import score_width
+from trilut.hdl.groupsum import difference_width, score_width
 from trilut.head import Head
 
-__all__ = ["Argmax", "decision_layout"]
+__all__ = ["Argmax", "DifferenceArgmax", "decision_layout"]
 
 
-def decision_layout(head: Head) -> StructLayout:
-    """Return the packing of a decision, scores included."""
-    width = score_width(head)
-    return StructLayout(
-        {
-            "chosen": unsigned((len(head.classes) - 1).bit_length()),
-            "margin": unsigned((2 * max(head.group_sizes)).bit_length()),
-            "unknown": 1,
-            "scores": ArrayLayout(signed(width), len(head.classes)),
-        }
-    )
+def decision_layout(head: Head, *, scores: bool = True) -> StructLayout:
+    """Return the packing of a decision, with or without the scores."""
+    fields = {
+        "chosen": unsigned((len(head.classes) - 1).bit_length()),
+        "margin": unsigned((2 * max(head.group_sizes)).bit_length()),
+        "unknown": unsigned(1),
+    }
+    if scores:
+        fields["scores"] = ArrayLayout(signed(score_width(head)), len(head.classes))
+    return StructLayout(fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,35 +42,50 @@ class Argmax(wiring.Component):
     score that did not win. There is a register after each round and one after the margin, so the
     latency is :py:`⌈log2(classes)⌉ + 1` clock cycles.
 
+    Parameters
+    ----------
+    head : Head
+        The classes.
+    scores : bool
+        Whether the scores come out too.
+    margin_port : bool
+        Whether a port sets the abstention margin, and not the head.
+
     Members
     -------
     i : :py:`In(ArrayLayout(signed(score_width(head)), len(head.classes)))`
         Scores.
-    o : :py:`Out(decision_layout(head))`
-        The decision; ``unknown`` is high if the margin is below the head's abstention margin.
+    o : :py:`Out(decision_layout(head, scores=scores))`
+        The decision; ``unknown`` is high if the margin is below the abstention margin, and on a
+        tie.
+    abstain_margin : :py:`In(decision_layout(head)["margin"].shape)`
+        The abstention margin, if there is a port for it. It counts in the last cycle of the
+        latency, so a new value can meet vectors that are already on their way.
     en : :py:`In(1)`
         Enables the registers.
     """
 
-    def __init__(self, head: Head):
+    def __init__(self, head: Head, *, scores: bool = True, margin_port: bool = False):
         self.head = head
+        self.scores = scores
+        self.margin_port = margin_port
         self.num_rounds = (len(head.classes) - 1).bit_length()
         self.latency = self.num_rounds + 1
         super().__init__(
             {
                 "i": In(ArrayLayout(signed(score_width(head)), len(head.classes))),
-                "o": Out(decision_layout(head)),
-                "en": In(1),
+                **_decision_members(head, scores=scores, margin_port=margin_port),
             }
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         leaders = [_Leader(self.i[index], index, None) for index in range(len(self.head.classes))]
-        scores = self.i.as_value()
+        scores = self.i.as_value() if self.scores else None
         for number in range(1, self.num_rounds + 1):
             prefix = f"round_{number}"
-            scores = self._register(m, f"{prefix}_scores", len(scores), scores)
+            if scores is not None:
+                scores = self._register(m, f"{prefix}_scores", len(scores), scores)
             pairs = [leaders[index : index + 2] for index in range(0, len(leaders), 2)]
             leaders = [
                 self._keep(m, f"{prefix}_{index}", self._winner(*pair))
@@ -107,18 +121,81 @@ class Argmax(wiring.Component):
             m.d.sync += register.eq(value)
         return register
 
-    def _decide(self, m: Module, leader: _Leader, scores: Any) -> None:
+    def _decide(self, m: Module, leader: _Leader, scores: Any | None) -> None:
         margin = Signal(self.o.margin.shape(), name="difference")
-        m.d.comb += margin.eq(leader.score - leader.second)
-        decision = Signal(decision_layout(self.head), reset_less=True, name="decision")
+        decision = Signal(self.o.shape(), reset_less=True, name="decision")
+        m.d.comb += [margin.eq(leader.score - leader.second), self.o.eq(decision)]
         with m.If(self.en):
             m.d.sync += [
                 decision.chosen.eq(leader.index),
                 decision.margin.eq(margin),
-                decision.unknown.eq(margin < self.head.abstain_margin),
-                decision.scores.as_value().eq(scores),
+                decision.unknown.eq(_is_unknown(self, margin)),
             ]
-        m.d.comb += self.o.eq(decision)
+            if scores is not None:
+                m.d.sync += decision.scores.as_value().eq(scores)
+
+
+class DifferenceArgmax(wiring.Component):
+    """The decision between two classes from the difference of their scores.
+
+    The sign is the class and the magnitude the margin. The latency is one clock cycle.
+
+    Parameters
+    ----------
+    head, margin_port
+        As of :class:`Argmax`.
+
+    Members
+    -------
+    i : :py:`In(ArrayLayout(signed(difference_width(head)), 1))`
+        The first score minus the second, as :class:`ScoreDifference` gives it.
+    o, abstain_margin, en
+        As of :class:`Argmax` without scores.
+    """
+
+    def __init__(self, head: Head, *, margin_port: bool = False):
+        if len(head.classes) != 2:
+            raise ValueError(f"A difference of scores needs 2 classes, not {len(head.classes)}")
+        self.head = head
+        self.margin_port = margin_port
+        self.latency = 1
+        super().__init__(
+            {
+                "i": In(ArrayLayout(signed(difference_width(head)), 1)),
+                **_decision_members(head, scores=False, margin_port=margin_port),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        difference = self.i[0]
+        is_second = difference[-1]
+        margin = Signal(self.o.margin.shape(), name="magnitude")
+        decision = Signal(self.o.shape(), reset_less=True, name="decision")
+        m.d.comb += [
+            margin.eq((difference ^ is_second.replicate(len(difference))) + is_second),
+            self.o.eq(decision),
+        ]
+        with m.If(self.en):
+            m.d.sync += [
+                decision.chosen.eq(is_second),
+                decision.margin.eq(margin),
+                decision.unknown.eq(_is_unknown(self, margin)),
+            ]
+        return m
+
+
+def _decision_members(head: Head, *, scores: bool, margin_port: bool) -> dict[str, Any]:
+    layout = decision_layout(head, scores=scores)
+    port = {"abstain_margin": In(layout["margin"].shape)} if margin_port else {}
+    return {"o": Out(layout), **port, "en": In(1)}
+
+
+def _is_unknown(component: Argmax | DifferenceArgmax, margin: Any) -> Any:
+    """Return whether to abstain; a tie is a tie even if a port says 0."""
+    if component.margin_port:
+        return (margin < component.abstain_margin) | (margin == 0)
+    return margin < component.head.abstain_margin
 
 
 def _runner_up(winner: _Leader, loser: _Leader) -> Any:

@@ -11,20 +11,19 @@ from typing import Any
 
 from amaranth.back import rtlil
 
-from trilut.errors import NetlistError
 from trilut.files import read_bytes, work_directory, write_atomically
 from trilut.format import digest
 from trilut.hdl.axi import AxiClassifier
 from trilut.hdl.classifier import Classifier, InputKind
 from trilut.hdl.fabric import layer_verilog
 from trilut.hdl.layer import LayerPlan
+from trilut.identifier import check_identifier
 from trilut.netlist import Netlist
 from trilut.optimize import optimize
 from trilut.tools import find_tool, run
 
 __all__ = ["DesignFormat", "VerilogDesign", "convert", "write_verilog"]
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TIMEOUT = 600.0
 
 
@@ -96,11 +95,7 @@ def write_verilog(
     ToolError
         If Yosys is missing or fails.
     """
-    if not _IDENTIFIER.fullmatch(top):
-        raise NetlistError(
-            f"Top module name {top!r} is not a plain Verilog identifier "
-            "(letters, digits and underscores, not starting with a digit)"
-        )
+    check_identifier(top)
     if input_kind is None:
         input_kind = InputKind.TRITS if netlist.encoder is None else InputKind.FEATURES
     circuit = netlist

@@ -1,26 +1,59 @@
 """Simulation: of netlists in software, and of their Verilog against them."""
 
-from trilut.sim.engine import DEFAULT_ENGINE, ENGINES, classify, evaluate
+from trilut.sim.engine import DEFAULT_ENGINE, ENGINES, classify, evaluate, predict, scores
+from trilut.sim.equivalence import Comparison, Counterexample, all_inputs, compare, counterexample
+from trilut.sim.faults import (
+    FaultEffect,
+    FaultModel,
+    NetFault,
+    all_faults,
+    fault_effects,
+    inject,
+)
 from trilut.sim.job import FaultKind
+from trilut.sim.probe import Activity, activity, net_values
 from trilut.sim.regression import Fault, Mismatch, RegressionResult, verify_rtl
 from trilut.sim.simulator import SIMULATORS, Icarus, Simulator, Verilator, find_simulator
 from trilut.sim.stimulus import Vectors, stimulus
+from trilut.sim.tracing import Role, Step, Trace, trace
+from trilut.sim.vcd import write_vcd
 
 __all__ = [
     "DEFAULT_ENGINE",
     "ENGINES",
     "SIMULATORS",
+    "Activity",
+    "Comparison",
+    "Counterexample",
     "Fault",
+    "FaultEffect",
     "FaultKind",
+    "FaultModel",
     "Icarus",
     "Mismatch",
+    "NetFault",
     "RegressionResult",
+    "Role",
     "Simulator",
+    "Step",
+    "Trace",
     "Vectors",
     "Verilator",
+    "activity",
+    "all_faults",
+    "all_inputs",
     "classify",
+    "compare",
+    "counterexample",
     "evaluate",
+    "fault_effects",
     "find_simulator",
+    "inject",
+    "net_values",
+    "predict",
+    "scores",
     "stimulus",
+    "trace",
     "verify_rtl",
+    "write_vcd",
 ]

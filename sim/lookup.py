@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from trilut.netlist import Netlist
 
-__all__ = ["Schedule", "evaluate"]
+__all__ = ["Schedule", "evaluate", "values"]
 
 # Elements of a table look-up: its 64-bit indices must stay in the cache of one core.
 _BLOCK = 1 << 17
@@ -32,6 +32,8 @@ class Schedule:
         First gate of each level, and the number of gates.
     outputs : int64 array [output]
         The nets that leave the circuit.
+    number : int64 array [net]
+        The new number of each net.
     """
 
     a: NDArray[np.int64]
@@ -39,6 +41,7 @@ class Schedule:
     table: NDArray[np.uint8]
     starts: tuple[int, ...]
     outputs: NDArray[np.int64]
+    number: NDArray[np.int64]
 
     @classmethod
     def of(cls, net: Netlist) -> Self:
@@ -54,6 +57,7 @@ class Schedule:
             table=_count_from_zero(net.table[order], net.valence).ravel(),
             starts=tuple(int(start) for start in starts),
             outputs=renumbered[net.outputs],
+            number=renumbered,
         )
 
 
@@ -62,14 +66,28 @@ def evaluate(net: Netlist, schedule: Schedule, trits: NDArray[np.int8]) -> NDArr
 
     The batch is held in memory on every net at once: one byte for each net and sample.
     """
-    values = np.empty((net.num_nets, len(trits)), dtype=np.uint8)
-    values[: net.num_inputs] = _count_from_zero(trits, net.valence).T
+    return _truth_values(net, _levels(net, schedule, trits)[schedule.outputs]).T
+
+
+def values(net: Netlist, schedule: Schedule, trits: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Evaluate one batch of valid input trits [sample, input]; return every net [net, sample]."""
+    return _truth_values(net, _levels(net, schedule, trits)[schedule.number])
+
+
+def _levels(net: Netlist, schedule: Schedule, trits: NDArray[np.int8]) -> NDArray[np.uint8]:
+    """Return every net [net, sample] in the order of the schedule, counted from zero."""
+    levels = np.empty((net.num_nets, len(trits)), dtype=np.uint8)
+    levels[: net.num_inputs] = _count_from_zero(trits, net.valence).T
     block = max(1, _BLOCK // max(1, len(trits)))
     for first, last in zip(schedule.starts, schedule.starts[1:], strict=False):
         for start in range(first, last, block):
-            _look_up(net, schedule, values, slice(start, min(start + block, last)))
+            _look_up(net, schedule, levels, slice(start, min(start + block, last)))
+    return levels
+
+
+def _truth_values(net: Netlist, levels: NDArray[np.uint8]) -> NDArray[np.int8]:
     step = 2 // (net.valence - 1)
-    return values[schedule.outputs].T.astype(np.int8) * np.int8(step) - np.int8(1)
+    return levels.astype(np.int8) * np.int8(step) - np.int8(1)
 
 
 def _look_up(net: Netlist, schedule: Schedule, values: NDArray[np.uint8], gates: slice) -> None:

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import os
 import signal
@@ -102,6 +103,15 @@ def test_data_info(capsys):
     assert "84.13 % (the best accuracy possible)" in capsys.readouterr().out
 
 
+def test_data_info_with_encodings(capsys):
+    command = ["data", "info", "gaussians", "--delta", "0,.25", "--thresholds", "7"]
+    assert main(command) == 0
+    assert "encoded, delta 0.25" in capsys.readouterr().out
+    assert main([*command, "--json"]) == 0
+    encodings = json.loads(capsys.readouterr().out)["encodings"]
+    assert {delta: measure["bits"] for delta, measure in encodings.items()} == {"0": 14, "0.25": 28}
+
+
 def test_data_that_is_not_fetched(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("TRILUT_CACHE", str(tmp_path))
     assert fails(capsys, "data", "info", "mnist") == (
@@ -198,9 +208,53 @@ def test_eval_with_wrong_features(capsys, tmp_path):
     )
     trilut.save(netlist, path)
     assert fails(capsys, "eval", path, "--data", "moons") == (
-        "Samples have shape (2000, 2), expected (samples, 4) for the features "
-        "'f0', 'f1', 'f2', 'f3'"
+        "Data set 'moons' has no feature 'f0', which netlist 'net' reads; it has 'x', 'y'"
     )
+
+
+@pytest.fixture
+def samples(tmp_path):
+    """Write samples for the netlist of the other fixture, with columns in another order."""
+    path = tmp_path / "samples.csv"
+    rows = [f"class {index % 2},{index % 5},{index % 7}" for index in range(50)]
+    path.write_text("\n".join(["kind,f1,f0", *rows]))
+    return str(path)
+
+
+def test_eval_with_a_file(capsys, net, samples):
+    assert main(["eval", str(net), "--data", samples, "--label", "kind"]) == 0
+    assert f"net on all 50 samples of {samples}:label=kind" in " ".join(
+        capsys.readouterr().out.split()
+    ).replace(" :", ":")
+    command = ["eval", str(net), "--data", samples, "--label", "kind", "--json", "--part", "test"]
+    assert main([*command, "--drop", "0,1", "--control"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["samples"] == 10
+    assert [point["dropped"] for point in document["missing"]] == [0, 1]
+    assert document["missing"][0]["accuracy"] == document["accuracy"]
+    assert document["untrained"]["samples"] == 10
+
+
+def test_eval_finds_the_split_of_the_training_however_the_file_is_spelt(
+    capsys, net, samples, tmp_path, monkeypatch
+):
+    origin = {"data": {"name": f"{samples}:label=kind", "seed": 5}}
+    trilut.save(dataclasses.replace(trilut.load(net), provenance=origin), net)
+    monkeypatch.chdir(tmp_path)
+    documents = []
+    for options in ([], ["--data", "samples.csv"], ["--data", samples, "--label=kind", "--seed=5"]):
+        assert main(["eval", str(net), "--json", *options]) == 0
+        documents.append(json.loads(capsys.readouterr().out))
+    assert documents[0]["samples"] == 10
+    assert documents[0] == documents[1] == documents[2]
+
+
+def test_eval_as_a_table(capsys, net, samples):
+    command = ["eval", str(net), "--data", samples, "--label=kind", "--drop=.25", "--control"]
+    assert main(command) == 0
+    text = capsys.readouterr().out
+    for row in ("class accuracy", "mean margin", "25 % missing", "untrained control"):
+        assert row in text
 
 
 def test_output_directory_that_is_a_file(capsys, tmp_path, net):
@@ -211,7 +265,8 @@ def test_output_directory_that_is_a_file(capsys, tmp_path, net):
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["flow"], ["nonsense"], ["train", "moons", "--layers=a"]]
+    "arguments",
+    [[], ["flow"], ["nonsense"], ["train", "moons", "--layers=a"], ["eval", "n", "--drop=2"]],
 )
 def test_usage_errors_exit_with_2(capsys, arguments):
     with pytest.raises(SystemExit) as caught:

@@ -4,8 +4,13 @@ import sys
 import numpy as np
 import pytest
 
-from trilut.data import Dataset, Split, dataset_names, load_dataset
+from trilut.data import Dataset, Split, dataset_facts, dataset_names, load_dataset
+from trilut.data.bundled import BUNDLED
+from trilut.data.synthetic import SYNTHETIC
 from trilut.errors import DataError, ToolError
+
+# These are always here.
+READY = (*SYNTHETIC, *BUNDLED)
 
 
 def splits(dataset):
@@ -19,18 +24,23 @@ def split(x=((0.0,), (1.0,)), y=(0, 1)):
 def test_names():
     assert dataset_names() == (
         "breast_cancer",
+        "cifar10",
         "circles",
         "digits",
+        "fashion_mnist",
         "gaussians",
         "iris",
+        "jsc",
+        "mnist",
         "moons",
         "ring_sector",
         "spirals",
+        "unsw_nb15",
         "wine",
     )
 
 
-@pytest.mark.parametrize("name", dataset_names())
+@pytest.mark.parametrize("name", READY)
 def test_every_dataset_is_reproducible_and_depends_on_the_seed(name):
     first, second, other = (load_dataset(name, seed=seed) for seed in (3, 3, 4))
     assert first.name == name
@@ -41,7 +51,7 @@ def test_every_dataset_is_reproducible_and_depends_on_the_seed(name):
     assert not np.array_equal(first.train.x, other.train.x)
 
 
-@pytest.mark.parametrize("name", dataset_names())
+@pytest.mark.parametrize("name", READY)
 def test_every_split_has_every_class_in_like_shares(name):
     dataset = load_dataset(name)
     shares = [
@@ -73,11 +83,38 @@ def test_arrays_are_frozen():
         load_dataset("gaussians").train.x[0, 0] = 1.0
 
 
+def test_bytes_stay_bytes_and_frozen_arrays_are_shared():
+    x = np.arange(6, dtype=np.uint8).reshape(3, 2)
+    assert Split(x, np.zeros(3)).x.dtype == np.uint8
+    assert not np.shares_memory(Split(x, np.zeros(3)).x, x)
+    x.flags.writeable = False
+    assert np.shares_memory(Split(x, np.zeros(3)).x, x)
+
+
+def test_facts():
+    missing = Split(np.array([[1.0, np.nan], [3.0, -2.0]]), np.array([0, 1]))
+    whole = split(x=((0, 1), (2, 3), (4, 5)), y=(1, 1, 0))
+    facts = dataset_facts(Dataset("d", ("f", "g"), ("a", "b"), missing, whole, whole, 7))
+    assert facts == {
+        "name": "d",
+        "seed": 7,
+        "features": ["f", "g"],
+        "classes": ["a", "b"],
+        "samples": {"train": 2, "validation": 3, "test": 3},
+        "largest_class": pytest.approx(2 / 3),
+        "type": "float64",
+        "range": [-2.0, 3.0],
+        "missing": 0.25,
+        "bayes_rate": None,
+    }
+
+
 def test_unknown_name_with_a_hint():
     with pytest.raises(
         DataError,
-        match=r"^Data set 'Mons' does not exist, expected one of breast_cancer, circles, digits, "
-        r"gaussians, iris, moons, ring_sector, spirals, wine; did you mean 'moons'\?$",
+        match=r"^Data set 'Mons' does not exist, expected one of breast_cancer, cifar10, "
+        r"circles, digits, fashion_mnist, gaussians, iris, jsc, mnist, moons, ring_sector, "
+        r"spirals, unsw_nb15, wine, or the path of a file; did you mean 'moons'\?$",
     ):
         load_dataset("Mons")
 
@@ -85,8 +122,9 @@ def test_unknown_name_with_a_hint():
 def test_unknown_name_without_a_hint():
     with pytest.raises(
         DataError,
-        match=r"^Data set 'xyz' does not exist, expected one of breast_cancer, circles, digits, "
-        r"gaussians, iris, moons, ring_sector, spirals, wine$",
+        match=r"^Data set 'xyz' does not exist, expected one of breast_cancer, cifar10, "
+        r"circles, digits, fashion_mnist, gaussians, iris, jsc, mnist, moons, ring_sector, "
+        r"spirals, unsw_nb15, wine, or the path of a file$",
     ):
         load_dataset("xyz")
 

@@ -9,8 +9,13 @@ from trilut.metrics import (
     accuracy,
     accuracy_at_coverage,
     cell_vote_accuracy,
+    class_accuracies,
+    confusion_matrix,
+    coverage_area,
     coverage_curve,
     encoding_ceiling,
+    hardening_error,
+    margin_separation,
     unknown_fraction,
 )
 
@@ -78,6 +83,55 @@ def test_coverage_curve_has_a_point_for_every_margin():
     np.testing.assert_array_equal(curve.margin, [5, 2, 0])
     np.testing.assert_array_equal(curve.coverage, [0.25, 0.75, 1])
     np.testing.assert_allclose(curve.accuracy, [1, 2 / 3, 0.5])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_coverage_area_is_the_mean_accuracy_over_all_coverages(seed):
+    generator = np.random.default_rng(seed)
+    made, wanted = decisions(generator.integers(0, 4, 12)), generator.integers(0, 2, 12)
+    coverages = (np.arange(4000) + 0.5) / 4000
+    mean = np.mean([accuracy_at_coverage(made, wanted, coverage) for coverage in coverages])
+    assert coverage_area(made, wanted) == pytest.approx(mean, abs=1e-4)
+
+
+def test_coverage_area_of_a_circuit_that_is_always_right():
+    assert coverage_area(decisions([3, 1, 0]), labels(0, 0, 0)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_margin_separation_compares_every_right_sample_with_every_wrong_one(seed):
+    generator = np.random.default_rng(seed)
+    margins, wanted = generator.integers(0, 4, 20), generator.integers(0, 2, 20)
+    measured = margin_separation(decisions(margins), wanted)
+    right, wrong = margins[wanted == 0], margins[wanted == 1]
+    assert measured.right == pytest.approx(right.mean())
+    assert measured.wrong == pytest.approx(wrong.mean())
+    wins = [(a > b) + (a == b) / 2 for a, b in itertools.product(right, wrong)]
+    assert measured.ranking == pytest.approx(np.mean(wins))
+
+
+def test_margin_separation_without_wrong_or_right_samples():
+    always = margin_separation(decisions([3, 1]), labels(0, 0))
+    assert (always.right, always.wrong, always.ranking) == (2, None, None)
+    never = margin_separation(decisions([3, 1]), labels(1, 1))
+    assert (never.right, never.wrong, never.ranking) == (None, 2, None)
+
+
+def test_confusion_has_a_row_for_each_true_class():
+    made = decisions([1, 1, 1, 1], chosen=[0, 1, 1, 0])
+    np.testing.assert_array_equal(confusion_matrix(made, labels(0, 0, 0, 1)), [[1, 2], [1, 0]])
+    assert class_accuracies(made, labels(0, 0, 0, 1)) == [pytest.approx(1 / 3), 0]
+    assert class_accuracies(made, labels(1, 1, 1, 1)) == [None, 0.5]
+
+
+def test_hardening_error_is_the_mean_distance():
+    assert hardening_error(np.array([[0.5, -1.0]]), trits([1, -1])) == 0.25
+    with pytest.raises(
+        ValueError, match=r"^Soft outputs have shape \(1, 1\), hardened ones \(1, 2\)$"
+    ):
+        hardening_error(np.zeros((1, 1)), trits([0, 0]))
+    with pytest.raises(ValueError, match=r"^There are no outputs to measure$"):
+        hardening_error(np.zeros((0, 1)), np.zeros((0, 1), np.int8))
 
 
 def test_encoding_ceiling_is_the_majority_of_each_cell():

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+CORE = ROOT / "src" / "trilut"
 STAGES = ("training", "hdl", "sim", "synth", "boards")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
@@ -20,7 +21,7 @@ def test_stage_links_show_the_root_folders():
 
 
 def test_package_list_names_every_folder_with_code():
-    found = {"trilut"}
+    found = {"trilut", "trilut.data"}
     for stage in STAGES:
         for init in (ROOT / stage).rglob("__init__.py"):
             found.add(".".join(("trilut", *init.parent.relative_to(ROOT).parts)))
@@ -51,7 +52,10 @@ def wheel(tmp_path_factory):
 
 
 def test_wheel_holds_every_source_file(wheel):
-    expected = {f"trilut/{path.name}" for path in (ROOT / "src" / "trilut").glob("*.py")}
+    expected = {
+        f"trilut/{path.relative_to(CORE)}"
+        for path in (*CORE.glob("*.py"), *(CORE / "data").glob("*.py"))
+    }
     expected |= {
         f"trilut/{path.relative_to(ROOT)}"
         for stage in STAGES

@@ -116,8 +116,10 @@ def test_unknown_in_binary_netlist(name):
 
 def test_unknown_engine():
     net = random_netlist(0, num_inputs=3, num_gates=4, num_outputs=2)
-    with pytest.raises(ValueError, match=r"^Engine 'jax' is not one of 'reference', 'lookup'$"):
-        sim.evaluate(net, [[1, 0, 1]], engine="jax")
+    with pytest.raises(
+        ValueError, match=r"^Engine 'slow' is not one of 'reference', 'lookup', 'fast', 'jax'$"
+    ):
+        sim.evaluate(net, [[1, 0, 1]], engine="slow")
 
 
 def test_classify_without_head():

@@ -1,10 +1,13 @@
 import dataclasses
+from typing import get_args
 
 import numpy as np
 import pytest
 
-from trilut.data import Dataset, Split, dataset_names, load_dataset
+from trilut import cli
+from trilut.data import Dataset, Split, load_dataset
 from trilut.training import TrainingConfig, TrainingError
+from trilut.training.config import RecipeName, WiringName
 
 
 def dataset(num_classes, name="own"):
@@ -13,7 +16,7 @@ def dataset(num_classes, name="own"):
     return Dataset(name, ("f",), classes, part, part, part)
 
 
-@pytest.mark.parametrize("name", dataset_names())
+@pytest.mark.parametrize("name", ["breast_cancer", "digits", "iris", "moons", "spirals", "wine"])
 def test_defaults_fit_every_dataset(name):
     loaded = load_dataset(name)
     head = TrainingConfig.for_dataset(loaded).head(loaded.class_names)
@@ -39,6 +42,15 @@ def test_tau_follows_the_outputs_per_class():
     assert TrainingConfig(layers=(8, 32), tau=10.0).head(classes).tau == 10
 
 
+def test_several_layers_of_outputs():
+    head = TrainingConfig(layers=(8, 6, 4), output_layers=2, tau=1.0).head(("a", "b"))
+    assert head.group_sizes == (5, 5)
+    with pytest.raises(
+        TrainingError, match=r"^Layer 1 has 7 gates, expected a multiple of the 2 classes$"
+    ):
+        TrainingConfig(layers=(8, 7, 4), output_layers=2).head(("a", "b"))
+
+
 def test_config_is_a_key():
     assert hash(TrainingConfig(layers=[4, 2])) == hash(TrainingConfig(layers=(4, 2)))
     assert dataclasses.asdict(TrainingConfig(layers=[4, 2]))["layers"] == (4, 2)
@@ -58,10 +70,36 @@ def test_outputs_cannot_be_shared(outputs):
     [
         ({"layers": ()}, "Setting 'layers' is empty, expected at least one layer"),
         ({"layers": (4, 0, 2)}, "Layer 1 has 0 gates, expected at least 1"),
-        ({"recipe": "soft"}, "Setting 'recipe' is 'soft', expected 'hard' or 'paper'"),
+        (
+            {"recipe": "soft"},
+            "Setting 'recipe' is 'soft', expected 'hard' or 'paper' or 'paper-then-hard' or "
+            "'noise' or 'dlgn' or 'dlgn-naive'",
+        ),
+        (
+            {"recipe": "dlgn", "valence": 3},
+            "Setting 'valence' is 3, expected 2 for the recipe 'dlgn'",
+        ),
+        ({"valence": 1}, "Setting 'valence' is 1, expected 2…8"),
+        (
+            {"loss": "hinge"},
+            "Setting 'loss' is 'hinge', expected 'cross-entropy' or 'squared-error'",
+        ),
+        ({"noise": -1.0}, "Setting 'noise' is -1.0, expected 0 or a positive number"),
         ({"spacing": "log"}, "Setting 'spacing' is 'log', expected 'uniform' or 'quantile'"),
         ({"schedule": "step"}, "Setting 'schedule' is 'step', expected 'constant' or 'cosine'"),
         ({"keep": "first"}, "Setting 'keep' is 'first', expected 'best' or 'last'"),
+        (
+            {"wiring": "full"},
+            "Setting 'wiring' is 'full', expected 'random' or 'unique' or 'local' or 'learned'",
+        ),
+        ({"window": 1}, "Setting 'window' is 1, expected at least 2"),
+        ({"candidates": 1}, "Setting 'candidates' is 1, expected at least 2"),
+        ({"output_layers": 3}, "Setting 'output_layers' is 3, but there are 2 layers"),
+        ({"wire_rate": 0.0}, "Setting 'wire_rate' is 0.0, expected a positive number"),
+        (
+            {"distance_cost": -1.0},
+            "Setting 'distance_cost' is -1.0, expected 0 or a positive number",
+        ),
         ({"thresholds": 0}, "Setting 'thresholds' is 0, expected at least 1"),
         ({"bits": 33}, "Setting 'bits' is 33, expected 1…32"),
         ({"steps": 0}, "Setting 'steps' is 0, expected at least 1"),
@@ -86,3 +124,8 @@ def test_setting_out_of_range(settings, message):
     with pytest.raises(TrainingError) as caught:
         TrainingConfig(**{"layers": (4, 2), **settings})
     assert str(caught.value) == message
+
+
+def test_command_line_knows_all_choices():
+    assert get_args(RecipeName) == tuple(cli._RECIPES)
+    assert get_args(WiringName) == tuple(cli._WIRINGS)

@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
 
+from trilut.data import load_dataset
 from trilut.errors import DataError, NetlistError
+from trilut.metrics import encoding_ceiling
 from trilut.training import fit_encoder
+from trilut.training.encoding import equal_information, measure_encoding
 
 NAN = float("nan")
 
@@ -97,6 +100,86 @@ def test_thresholds_fit_in_the_bits(spacing, bits):
     encoder = fit_encoder(spread(), ("f",), thresholds=40, delta=1.0, spacing=spacing, bits=bits)
     assert encoder.low.min() >= 0
     assert encoder.high.max() <= encoder.features[0].maximum
+
+
+def test_bytes_are_encoded_as_numbers_are():
+    x = np.random.default_rng(0).integers(0, 256, (5000, 3), dtype=np.uint8)
+    names = ("f", "g", "h")
+    of_bytes, of_numbers = fit_encoder(x, names), fit_encoder(x.astype(np.float64), names)
+    np.testing.assert_array_equal(of_bytes.low, of_numbers.low)
+    np.testing.assert_array_equal(of_bytes.encode(x), of_numbers.encode(x.astype(np.float64)))
+
+
+def test_trit_that_tells_only_what_is_missing():
+    # With one value, the trit is +1 where the feature is there and 0 where it is not.
+    encoder = fit_encoder(column(3, 3, NAN), ("f",))
+    assert encoder.encode(column(3, NAN)).tolist() == [[1], [0]]
+    binary = fit_encoder(column(3, 3, NAN), ("f",), valence=2, delta=0.0)
+    assert binary.encode(column(3, NAN)).tolist() == [[1], [-1]]
+
+
+@pytest.mark.parametrize("spacing", ["uniform", "quantile"])
+def test_binary_encoder_is_never_unknown(spacing):
+    x = np.concatenate([spread(), column(NAN)])
+    encoder = fit_encoder(x, ("f",), thresholds=6, delta=0.0, spacing=spacing, valence=2)
+    assert encoder.is_binary
+    assert encoder.num_trits == 6
+    assert encoder.encode(x)[-1].tolist() == [-1] * 6
+    assert set(np.unique(encoder.encode(x))) == {-1, 1}
+
+
+def cells(trits):
+    """Return for every pair of samples whether their trits are equal."""
+    return (trits[:, None] == trits).all(axis=2)
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.25, 1.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_equal_information_tells_the_same_samples_apart(seed, delta):
+    generator = np.random.default_rng(seed)
+    x = generator.normal(size=(300, 2)).round(1)
+    ternary = fit_encoder(x, ("f", "g"), thresholds=2, delta=delta)
+    binary = equal_information(ternary)
+    assert binary.is_binary
+    np.testing.assert_array_equal(cells(binary.encode(x)), cells(ternary.encode(x)))
+    wanted = generator.integers(0, 2, 300)
+    ceilings = [encoding_ceiling(each.encode(x), wanted) for each in (ternary, binary)]
+    assert ceilings[0] == ceilings[1]
+
+
+def test_equal_information_has_two_bits_for_a_trit():
+    ternary = fit_encoder(spread(), ("f",), thresholds=3, delta=0.25)
+    binary = equal_information(ternary)
+    assert binary.low.tolist() == [56, 72, 120, 136, 184, 200]
+    # Bands that touch share their edges.
+    touching = equal_information(fit_encoder(spread(), ("f",), thresholds=3, delta=1.0))
+    assert touching.low.tolist() == [32, 96, 160, 224]
+
+
+def test_measure_of_an_encoding():
+    gaussians = load_dataset("gaussians")
+    fine, coarse = (
+        measure_encoding(
+            fit_encoder(gaussians.train.x, ("x", "y"), thresholds=thresholds), gaussians
+        )
+        for thresholds in (15, 1)
+    )
+    assert (fine.trits, fine.bits) == (30, 60)
+    assert (coarse.trits, coarse.bits) == (2, 4)
+    assert fine.ceiling >= gaussians.bayes_rate - 0.01 > coarse.ceiling
+    assert fine.cell_vote < fine.ceiling
+
+
+def test_binary_encoder_with_a_band():
+    with pytest.raises(
+        ValueError, match=r"^A binary encoder has no UNKNOWN band, so delta must be 0, not 0\.25$"
+    ):
+        fit_encoder(spread(), ("f",), valence=2)
+
+
+def test_other_valences():
+    with pytest.raises(ValueError, match=r"^Valence must be 2 or 3, not 4$"):
+        fit_encoder(spread(), ("f",), valence=4)
 
 
 def test_nothing_to_learn():

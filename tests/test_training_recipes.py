@@ -1,3 +1,5 @@
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -5,16 +7,46 @@ import pytest
 
 from trilut import Encoder, Feature, Head, gates
 from trilut.training import TrainingConfig, harden
-from trilut.training.network import Samples, accuracy, class_scores, forward
-from trilut.training.recipes import HardRecipe, PaperRecipe, harden_tables, make_recipe
+from trilut.training.mixture import MixtureRecipe
+from trilut.training.network import Samples, Topology, accuracy, class_scores, forward
+from trilut.training.objective import complexity
+from trilut.training.phases import make_phases
+from trilut.training.recipes import HardRecipe, PaperRecipe, harden_tables
 from trilut.training.relax import look_up
-from trilut.training.wiring import random_wiring
+from trilut.training.wiring import LayerWiring, random_wiring
 
-SHAPES = [(2, (4, 2)), (6, (32, 32, 16)), (30, (7, 50, 20, 6)), (9, (40,))]
+SHAPES = [(2, (4, 2)), (30, (7, 50, 20, 6))]
+PLAIN = Topology(2)
+CIRCUITS = [
+    (2, (4, 2), PLAIN),
+    (9, (40,), Topology(2, skip=True)),
+    (6, (32, 32, 16), Topology(2, skip=True)),
+    (30, (7, 50, 20, 6), Topology(2, skip=True, output_layers=3)),
+    (30, (7, 50, 20, 6), Topology(2, output_layers=2)),
+]
+
+run = jax.jit(forward, static_argnums=(0, 4))
 
 
-def wire(num_inputs, layers, seed):
-    return jax.tree.map(jnp.asarray, random_wiring(num_inputs, layers, seed=seed))
+def wire(num_inputs, layers, seed, *, skip=False):
+    return random_wiring(num_inputs, layers, seed=seed, skip=skip)
+
+
+def negate_some(wiring, seed):
+    generator = np.random.default_rng(seed)
+
+    def signs(parents):
+        return jnp.asarray(generator.choice([-1.0, 1.0], len(parents)), dtype=jnp.float32)
+
+    return tuple(LayerWiring(w.a, w.b, signs(w.a), signs(w.b)) for w in wiring)
+
+
+def trained_outputs(recipe, parameters, wiring, topology, trits):
+    """Return the class scores and the values of all nets in the training forward."""
+    inputs = jnp.asarray(trits.T.astype(np.float32))
+    layers = run(recipe.layer, parameters, wiring, inputs, topology)
+    scores = class_scores(layers, topology)
+    return np.asarray(scores).T, np.concatenate([inputs, *layers]).T
 
 
 def random_parameters(layers, seed, deviation):
@@ -35,25 +67,25 @@ def counter(num_trits):
     return Encoder((Feature("f", 8),), np.zeros(num_trits, np.int64), low, low + 1)
 
 
-def hardened_netlist(recipe, parameters, wiring, num_inputs):
-    outputs = len(parameters[-1])
+def hardened_netlist(recipe, parameters, wiring, num_inputs, topology=PLAIN):
+    outputs = sum(map(len, parameters[-topology.output_layers :]))
     head = Head(("a", "b"), (outputs // 2, outputs // 2))
     tables = harden_tables(recipe, parameters)
-    return harden(tables, wiring, encoder=counter(num_inputs), head=head)
+    return harden(tables, wiring, topology, encoder=counter(num_inputs), head=head)
 
 
-@pytest.mark.parametrize(("num_inputs", "layers"), SHAPES)
-@pytest.mark.parametrize("seed", range(4))
-def test_hard_training_forward_is_the_circuit(num_inputs, layers, seed):
+@pytest.mark.parametrize(("num_inputs", "layers", "topology"), CIRCUITS)
+@pytest.mark.parametrize("negated", [False, True], ids=["as it is", "negated"])
+def test_hard_training_forward_is_the_circuit(num_inputs, layers, topology, negated):
     recipe = HardRecipe(tau=1.0)
-    wiring = wire(num_inputs, layers, seed)
-    parameters = random_parameters(layers, seed, deviation=1.0)
-    netlist = hardened_netlist(recipe, parameters, wiring, num_inputs)
-    trits = random_trits(num_inputs, seed)
-    outputs = jax.jit(forward, static_argnums=0)(
-        recipe.layer, parameters, wiring, jnp.asarray(trits.T.astype(np.float32))
-    )
-    np.testing.assert_array_equal(outputs.T, netlist.evaluate(trits))
+    wiring = wire(num_inputs, layers, 4, skip=topology.skip)
+    wiring = negate_some(wiring, 5) if negated else wiring
+    parameters = random_parameters(layers, 6, deviation=1.0)
+    netlist = hardened_netlist(recipe, parameters, wiring, num_inputs, topology)
+    trits = random_trits(num_inputs, 7)
+    scores, values = trained_outputs(recipe, parameters, wiring, topology, trits)
+    np.testing.assert_array_equal(values, netlist.values(trits))
+    np.testing.assert_array_equal(scores, netlist.head.scores(netlist.evaluate(trits)))
 
 
 @pytest.mark.parametrize(("num_inputs", "layers"), SHAPES)
@@ -64,10 +96,9 @@ def test_hardened_paper_network_is_the_circuit(num_inputs, layers):
     netlist = hardened_netlist(recipe, parameters, wiring, num_inputs)
     trits = random_trits(num_inputs, 0)
     tables = harden_tables(recipe, parameters)
-    scores = jax.jit(class_scores, static_argnums=(0, 4))(
-        look_up, tables, wiring, jnp.asarray(trits), 2
-    )
-    np.testing.assert_array_equal(scores.T, netlist.head.scores(netlist.evaluate(trits)))
+    inputs = jnp.asarray(trits.T, jnp.float32)
+    layers = run(look_up, tables, wiring, inputs, PLAIN)
+    np.testing.assert_array_equal(np.concatenate(layers).T, netlist.values(trits)[:, num_inputs:])
 
 
 def test_paper_network_of_exact_gates_is_the_circuit():
@@ -78,9 +109,16 @@ def test_paper_network_of_exact_gates_is_the_circuit():
     netlist = hardened_netlist(recipe, parameters, wiring, 5)
     np.testing.assert_array_equal(netlist.table, np.concatenate(tables))
     trits = random_trits(5, 1)
-    inputs = jnp.asarray(trits.T.astype(np.float32))
-    outputs = forward(recipe.layer, parameters, wiring, inputs)
-    np.testing.assert_allclose(outputs.T, netlist.evaluate(trits), atol=1e-4)
+    _, values = trained_outputs(recipe, parameters, wiring, PLAIN, trits)
+    np.testing.assert_allclose(values, netlist.values(trits), atol=1e-4)
+
+
+def test_outputs_of_a_class_stand_together():
+    wiring = wire(4, (6, 4), seed=0)
+    parameters = random_parameters((6, 4), 0, deviation=1.0)
+    netlist = hardened_netlist(HardRecipe(1.0), parameters, wiring, 4, Topology(2, False, 2))
+    # Nets 4…9 are the first layer, 10…13 the second.
+    assert netlist.outputs.tolist() == [4, 6, 8, 10, 12, 5, 7, 9, 11, 13]
 
 
 def test_paper_tables_are_those_of_the_core():
@@ -97,7 +135,7 @@ def test_accuracy_is_that_of_the_netlist():
     trits = random_trits(6, 3, samples=2500)
     labels = np.random.default_rng(3).integers(0, 2, 2500)
     samples = Samples(jnp.asarray(trits), jnp.asarray(labels.astype(np.int32)))
-    measured = accuracy(recipe.layer, parameters, wiring, samples, 2)
+    measured = accuracy(recipe.layer, parameters, wiring, samples, PLAIN)
     assert measured == np.mean(netlist.classify(trits).chosen == labels)
 
 
@@ -139,7 +177,102 @@ def test_hard_entries_stay_where_they_can_change_the_table():
     np.testing.assert_array_equal(entries, np.array([[-1, 0.2, 1]], dtype=np.float32))
 
 
-def test_recipe_of_a_config():
-    assert make_recipe(TrainingConfig(layers=(2,)), tau=3.0) == HardRecipe(3.0)
+def test_recipes_of_a_config():
+    assert make_phases(TrainingConfig(layers=(2,)), tau=3.0) == ((HardRecipe(3.0), 3000),)
     config = TrainingConfig(layers=(2,), recipe="paper", commitment_max=0.2, commitment_power=1.0)
-    assert make_recipe(config, tau=3.0) == PaperRecipe(3.0, 0.2, 1.0)
+    assert make_phases(config, tau=3.0) == ((PaperRecipe(3.0, 0.2, 1.0), 3000),)
+    config = TrainingConfig(layers=(2,), recipe="noise", noise=0.4, noise_kind="gumbel", seed=5)
+    noisy = HardRecipe(3.0, noise=0.4, noise_kind="gumbel", seed=5)
+    assert make_phases(config, tau=3.0) == ((noisy, 3000),)
+    for recipe, naive in (("dlgn", False), ("dlgn-naive", True)):
+        config = TrainingConfig(layers=(2,), recipe=recipe)
+        assert make_phases(config, tau=3.0) == ((MixtureRecipe(3.0, naive), 3000),)
+        assert config.valence == 2
+
+
+def test_paper_hands_over_to_hard_in_tables():
+    config = TrainingConfig(layers=(2,), recipe="paper-then-hard", steps=1000)
+    first, second = make_phases(config, tau=3.0)
+    assert (first.end, second.end) == (700, 1000)
+    assert second.recipe == HardRecipe(3.0)
+    tables = first.recipe.init(20, np.random.default_rng(0))
+    np.testing.assert_array_equal(first.recipe.table(tables), second.recipe.table(tables))
+
+
+@pytest.mark.parametrize("valence", [2, 3, 4])
+@pytest.mark.parametrize("start", ["normal", "pass-through"])
+def test_parametrisations_start_as_the_same_gates(valence, start):
+    generator = np.random.default_rng(1)
+    a, b = jnp.asarray(generator.uniform(-1, 1, (2, 30, 7)), dtype=jnp.float32)
+    recipes = [
+        PaperRecipe(1.0, valence=valence, parametrisation=parametrisation, start=start)
+        for parametrisation in ("monomial", "lagrange", "fourier")
+    ]
+    parameters = [recipe.init(30, np.random.default_rng(2)) for recipe in recipes]
+    values = [r.layer(p, a, b) for r, p in zip(recipes, parameters, strict=True)]
+    tables = [r.table(p) for r, p in zip(recipes, parameters, strict=True)]
+    for other in (1, 2):
+        np.testing.assert_allclose(values[0], values[other], atol=1e-5)
+        np.testing.assert_array_equal(tables[0], tables[other])
+
+
+def test_complexity_is_the_sum_of_the_fourier_coefficients():
+    tables = random_parameters((40,), 3, deviation=1.0)[0]
+    expected = np.abs(gates.fourier_spectrum(np.asarray(tables))).sum(axis=(1, 2)).mean()
+    assert float(complexity(tables)) == pytest.approx(expected, rel=1e-5)
+    assert float(complexity(jnp.asarray(gates.NAMED_GATES["xor"][None], jnp.float32))) == 1
+    rest = (jnp.array([[1.0], [0.0]]), jnp.array([0]), jnp.float32(0))
+    for recipe in (HardRecipe(1.0), PaperRecipe(1.0, parametrisation="lagrange")):
+        plain, charged = (
+            float(dataclasses.replace(recipe, complexity_weight=w).loss((tables,), *rest))
+            for w in (0.0, 0.5)
+        )
+        assert charged - plain == pytest.approx(0.5 * expected, rel=1e-4)
+
+
+def test_mixture_folded_is_the_mixture_gate_by_gate():
+    folded, naive = MixtureRecipe(1.0), MixtureRecipe(1.0, naive=True)
+    generator = np.random.default_rng(4)
+    parameters = folded.init(50, generator)
+    a, b = jnp.asarray(generator.uniform(-1, 1, (2, 50, 9)), dtype=jnp.float32)
+
+    def total(recipe, *arguments):
+        return jnp.sum(recipe.layer(*arguments) ** 2)
+
+    for recipe_value, other in zip(
+        jax.value_and_grad(total, argnums=(1, 2, 3))(folded, parameters, a, b)[1],
+        jax.value_and_grad(total, argnums=(1, 2, 3))(naive, parameters, a, b)[1],
+        strict=True,
+    ):
+        np.testing.assert_allclose(recipe_value, other, atol=1e-5)
+    np.testing.assert_allclose(
+        folded.layer(parameters, a, b), naive.layer(parameters, a, b), atol=1e-6
+    )
+
+
+def test_mixture_hardens_to_its_likeliest_gate():
+    parameters = 40 * jnp.eye(16, dtype=jnp.float32)
+    recipe = MixtureRecipe(1.0)
+    tables = gates.gate_table(np.arange(16), 2)
+    np.testing.assert_array_equal(recipe.table(parameters), tables)
+    for row, (a, b) in enumerate([(-1, -1), (-1, 1), (1, -1), (1, 1)]):
+        values = recipe.layer(parameters, *(jnp.full((16, 1), float(x)) for x in (a, b)))
+        np.testing.assert_allclose(values[:, 0], tables[:, row], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["normal", "gumbel"])
+def test_noise_changes_with_the_step_and_passes_the_gradient(kind):
+    recipe = HardRecipe(1.0, noise=0.3, noise_kind=kind, seed=7)
+    tables = (recipe.init(300, np.random.default_rng(0)),)
+    first, again, later = (recipe.disturb(tables, jnp.int32(step))[0] for step in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert np.mean(np.asarray(recipe.table(first)) != np.asarray(recipe.table(later))) > 0.1
+    near = np.abs(np.asarray(recipe.table(first)) - np.asarray(tables[0])).mean()
+    assert near < 0.5
+    slope = jax.grad(lambda t: jnp.sum(recipe.disturb((t,), jnp.int32(0))[0]))(tables[0])
+    np.testing.assert_array_equal(slope, np.ones((300, 9)))
+
+
+def test_no_noise_changes_nothing():
+    tables = (jnp.zeros((2, 9)),)
+    assert HardRecipe(1.0).disturb(tables, jnp.int32(0)) is tables

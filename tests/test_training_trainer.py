@@ -5,7 +5,7 @@ import trilut
 from trilut import digest, load, save
 from trilut.data import Dataset, Split, load_dataset
 from trilut.metrics import accuracy, cell_vote_accuracy, encoding_ceiling
-from trilut.training import TrainingConfig, TrainingError, train
+from trilut.training import TrainingConfig, TrainingError, fit_dataset, train
 
 SHORT = {"layers": (12, 8), "steps": 100, "evaluate_every": 50}
 
@@ -52,6 +52,51 @@ def test_paper_recipe_learns_moons(moons):
     assert result.soft.test > 0.9
     test_trits = result.netlist.encoder.encode(moons.test.x)
     assert accuracy(result.netlist.classify(test_trits), moons.test.y) == result.hardened.test
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"recipe": "hard", "valence": 2},
+        {"recipe": "paper", "valence": 2, "parametrisation": "fourier", "loss": "cross-entropy"},
+        {"recipe": "dlgn", "learning_rate": 0.1},
+        {"recipe": "paper-then-hard"},
+        {"recipe": "noise", "noise_kind": "gumbel"},
+    ],
+    ids=lambda settings: f"{settings['recipe']}-{settings.get('valence', '')}",
+)
+def test_every_recipe_learns_moons_and_hardens(moons, settings):
+    config = TrainingConfig(layers=(24, 16), steps=300, **settings)
+    result = train(moons, config)
+    assert result.soft.test > 0.85
+    netlist = result.netlist
+    assert netlist.valence == config.valence
+    chosen = netlist.classify(netlist.encoder.encode(moons.test.x))
+    assert accuracy(chosen, moons.test.y) == result.hardened.test
+
+
+@pytest.mark.parametrize("recipe", ["hard", "paper"])
+def test_four_values_can_be_trained(moons, recipe):
+    config = TrainingConfig(recipe=recipe, valence=4, layers=(24, 16), steps=300)
+    fitted = fit_dataset(moons, config)
+    assert fitted.soft.test > 0.8
+    assert fitted.tables[0].shape == (24, 16)
+    if recipe == "hard":
+        assert fitted.soft == fitted.hardened
+    with pytest.raises(
+        TrainingError,
+        match=r"^Setting 'valence' is 4, but a netlist has valence 2 or 3; "
+        r"use trilut\.training\.fit_dataset$",
+    ):
+        train(moons, config)
+
+
+def test_both_forms_of_mixture_give_the_same_netlist(moons):
+    folded, naive = (
+        train(moons, TrainingConfig(recipe=recipe, **SHORT)).netlist
+        for recipe in ("dlgn", "dlgn-naive")
+    )
+    np.testing.assert_array_equal(folded.table, naive.table)
 
 
 def test_history_and_progress_tell_the_same(moons):

@@ -8,11 +8,15 @@ from trilut.data import Dataset
 from trilut.errors import TrilutError
 from trilut.head import Head
 from trilut.training.encoding import Spacing
+from trilut.training.names import NoiseKind, Objective, Parametrisation, Start
 
-__all__ = ["RecipeName", "TrainingConfig", "TrainingError"]
+__all__ = ["RecipeName", "TrainingConfig", "TrainingError", "WiringName"]
 
-RecipeName = Literal["hard", "paper"]
-"""How gates are relaxed and trained; see :mod:`trilut.training.recipes`."""
+RecipeName = Literal["hard", "paper", "paper-then-hard", "noise", "dlgn", "dlgn-naive"]
+"""How gates are relaxed and trained; see :mod:`trilut.training.recipes` and ``mixture``."""
+
+WiringName = Literal["random", "unique", "local", "learned"]
+"""How the parents of gates are chosen; see :mod:`trilut.training.wiring` and ``search``."""
 
 Schedule = Literal["constant", "cosine"]
 """What becomes of the learning rate."""
@@ -32,9 +36,42 @@ class TrainingConfig:
     Parameters
     ----------
     layers : tuple of int
-        Number of gates in each layer. The last layer is the output, shared equally by the classes.
+        Number of gates in each layer. The last layer is the output; gate g of an output layer
+        belongs to class g modulo the number of classes.
     recipe : str
-        ``hard``, whose training forward is the circuit, or ``paper``, polynomial surrogates.
+        ``hard``, whose training forward is the circuit; ``noise``, the same with noise on the
+        tables; ``paper``, polynomial surrogates; ``paper-then-hard``, which hands over after 70 %
+        of the steps; ``dlgn``, mixtures of the binary gates, or ``dlgn-naive``, the same slower.
+    valence : int
+        Number of truth values; 0 stands for 3, or 2 for ``dlgn``. More than 3 can be trained, but
+        not hardened to a netlist.
+    parametrisation : str
+        ``monomial``, ``lagrange`` (table entries) or ``fourier``; of the recipe ``paper`` only.
+    loss : str, optional
+        ``cross-entropy``, or ``squared-error``, which is the default of the recipe ``paper`` only.
+    start : str, optional
+        ``pass-through``, or ``normal``, which is the default of the recipe ``paper`` only.
+    complexity_weight : float
+        Weight β of the Fourier complexity R_F in the loss.
+    noise, noise_kind : float and str
+        Strength of the noise, ``normal`` or ``gumbel``; of the recipe ``noise`` only.
+    wiring : str
+        ``random``; ``unique``, without two gates on one pair of parents; ``local``, with parents
+        near by; or ``learned``, where each gate searches for its parents during the training.
+    window : int
+        Number of values around its own place that a gate may read; of the wiring ``local`` only.
+    candidates : int, optional
+        Number of values that a gate may choose from; of the wiring ``learned`` only. Left out, it
+        may choose from all of them.
+    wire_rate : float
+        Step size of the search for parents at the start.
+    distance_cost : float
+        What the search charges for a wire from one end of a layer to the other. A score starts
+        normal with a standard deviation of 2.
+    skip : bool
+        Whether gates above the first layer may read the inputs too.
+    output_layers : int
+        How many layers, counted from the last, are outputs.
     thresholds : int
         Thresholds per feature.
     delta : float
@@ -53,7 +90,7 @@ class TrainingConfig:
         ``constant``, or ``cosine`` to bring the learning rate to zero at the last step.
     tau : float, optional
         Divisor from class scores to logits. Left out, it is the square root of the number of
-        outputs per class (as in the paper's settings), or half of that for the recipe ``hard``.
+        outputs per class for ``paper`` and ``dlgn``, half of that for the others.
     commitment_max, commitment_power : float
         λ_max and γ of the commitment loss; of the recipe ``paper`` only.
     evaluate_every : int
@@ -72,6 +109,20 @@ class TrainingConfig:
 
     layers: tuple[int, ...]
     recipe: RecipeName = "hard"
+    valence: int = 0
+    parametrisation: Parametrisation = "monomial"
+    loss: Objective | None = None
+    start: Start | None = None
+    complexity_weight: float = 0.0
+    noise: float = 0.2
+    noise_kind: NoiseKind = "normal"
+    wiring: WiringName = "random"
+    window: int = 64
+    candidates: int | None = None
+    wire_rate: float = 0.03
+    distance_cost: float = 0.0
+    skip: bool = False
+    output_layers: int = 1
     thresholds: int = 3
     delta: float = 0.25
     spacing: Spacing = "uniform"
@@ -89,6 +140,13 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", tuple(self.layers))
+        binary = self.recipe in ("dlgn", "dlgn-naive")
+        if self.valence == 0:
+            object.__setattr__(self, "valence", 2 if binary else 3)
+        if binary and self.valence != 2:
+            raise TrainingError(
+                f"Setting 'valence' is {self.valence}, expected 2 for the recipe {self.recipe!r}"
+            )
         self._check_choices()
         self._check_counts()
         self._check_numbers()
@@ -96,7 +154,7 @@ class TrainingConfig:
     def _check_choices(self) -> None:
         for name, choices in _CHOICES.items():
             value = getattr(self, name)
-            if value not in choices:
+            if value is not None and value not in choices:
                 raise TrainingError(
                     f"Setting {name!r} is {value!r}, expected {' or '.join(map(repr, choices))}"
                 )
@@ -109,18 +167,23 @@ class TrainingConfig:
                 raise TrainingError(f"Layer {layer} has {num_gates} gates, expected at least 1")
         for name, (lowest, highest) in _COUNTS.items():
             value = getattr(self, name)
-            if not lowest <= value <= highest:
+            if value is not None and not lowest <= value <= highest:
                 wanted = f"at least {lowest}" if highest == math.inf else f"{lowest}…{highest}"
                 raise TrainingError(f"Setting {name!r} is {value}, expected {wanted}")
+        if self.output_layers > len(self.layers):
+            raise TrainingError(
+                f"Setting 'output_layers' is {self.output_layers}, "
+                f"but there are {len(self.layers)} layers"
+            )
 
     def _check_numbers(self) -> None:
         if not 0 <= self.delta <= 1:
             raise TrainingError(f"Setting 'delta' is {self.delta}, expected 0…1")
-        for name in ("learning_rate", "tau"):
+        for name in ("learning_rate", "tau", "wire_rate"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise TrainingError(f"Setting {name!r} is {value}, expected a positive number")
-        for name in ("commitment_max", "commitment_power"):
+        for name in _WEIGHTS:
             value = getattr(self, name)
             if not 0 <= value < math.inf:
                 raise TrainingError(f"Setting {name!r} is {value}, expected 0 or a positive number")
@@ -136,31 +199,45 @@ class TrainingConfig:
         return cls(**{**_DATASET_SETTINGS.get(dataset.name, general), **settings})
 
     def head(self, classes: tuple[str, ...]) -> Head:
-        """Return the head that shares the last layer equally between the classes.
+        """Return the head that shares the output layers equally between the classes.
 
         Raises
         ------
         TrainingError
             If that is not possible.
         """
-        group_size, rest = divmod(self.layers[-1], len(classes))
-        if group_size == 0 or rest:
-            raise TrainingError(
-                f"The last layer has {self.layers[-1]} gates, "
-                f"expected a multiple of the {len(classes)} classes"
-            )
+        first = len(self.layers) - self.output_layers
+        for layer, num_gates in list(enumerate(self.layers))[first:]:
+            if num_gates % len(classes):
+                last = layer == len(self.layers) - 1
+                raise TrainingError(
+                    f"{'The last layer' if last else f'Layer {layer}'} has {num_gates} gates, "
+                    f"expected a multiple of the {len(classes)} classes"
+                )
+        group_size = sum(self.layers[first:]) // len(classes)
         tau = _TAU_FACTORS[self.recipe] * math.sqrt(group_size) if self.tau is None else self.tau
         return Head(classes, (group_size,) * len(classes), tau=tau)
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "recipe": get_args(RecipeName),
+    "parametrisation": get_args(Parametrisation),
+    "loss": get_args(Objective),
+    "start": get_args(Start),
+    "noise_kind": get_args(NoiseKind),
+    "wiring": get_args(WiringName),
     "spacing": get_args(Spacing),
     "schedule": get_args(Schedule),
     "keep": get_args(Keep),
 }
 
+_WEIGHTS = ("commitment_max", "commitment_power", "complexity_weight", "noise", "distance_cost")
+
 _COUNTS: dict[str, tuple[int, float]] = {
+    "valence": (2, 8),
+    "window": (2, math.inf),
+    "candidates": (2, math.inf),
+    "output_layers": (1, math.inf),
     "thresholds": (1, math.inf),
     "bits": (1, 32),
     "steps": (1, math.inf),
@@ -169,7 +246,15 @@ _COUNTS: dict[str, tuple[int, float]] = {
     "seed": (0, 2**32 - 1),
 }
 
-_TAU_FACTORS: dict[RecipeName, float] = {"hard": 0.5, "paper": 1.0}
+# As in the paper's settings, or for steeper logits where a score is a sum of truth values.
+_TAU_FACTORS: dict[RecipeName, float] = {
+    "hard": 0.5,
+    "paper": 1.0,
+    "paper-then-hard": 0.5,
+    "noise": 0.5,
+    "dlgn": 1.0,
+    "dlgn-naive": 1.0,
+}
 
 # About the smallest layers that reach what larger ones do, chosen on validation accuracy.
 _SMALL: dict[str, Any] = {"layers": (32, 32, 16), "steps": 2000, "evaluate_every": 100}

@@ -1,31 +1,59 @@
 """Fitting an encoder to data: the integers that stand for features, and their thresholds."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trilut.data import Dataset
 from trilut.encoder import Encoder, Feature
 from trilut.errors import DataError
+from trilut.metrics import cell_vote_accuracy, encoding_ceiling
 
-__all__ = ["Spacing", "fit_encoder"]
+__all__ = ["EncodingMeasure", "Spacing", "equal_information", "fit_encoder", "measure_encoding"]
 
-# What numpy calls float64 and int64; the aliases keep signatures on one line.
+# What numpy calls these; the aliases keep signatures on one line.
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Samples = NDArray[np.float64 | np.uint8]
 
 Spacing = Literal["uniform", "quantile"]
 """Whether thresholds cut the range of a feature or its samples into equal parts."""
 
 
+@dataclass(frozen=True, slots=True)
+class EncodingMeasure:
+    """What an encoder leaves of a data set.
+
+    Parameters
+    ----------
+    trits : int
+        Number of trits.
+    bits : int
+        Number of bits that tell the same: see :func:`equal_information`.
+    ceiling : float
+        The best accuracy that any circuit behind the encoder could have on the test set.
+    cell_vote : float
+        Accuracy on the test set of the most frequent class of each cell of the training set. Where
+        there are few samples to a cell, a circuit can be better.
+    """
+
+    trits: int
+    bits: int
+    ceiling: float
+    cell_vote: float
+
+
 def fit_encoder(
-    x: Floats,
+    x: Samples,
     names: tuple[str, ...],
     *,
     thresholds: int = 3,
     delta: float = 0.25,
     spacing: Spacing = "uniform",
     bits: int = 8,
+    valence: int = 3,
 ) -> Encoder:
     """Fit integers and thresholds to training samples [sample, feature], NaN where missing.
 
@@ -35,7 +63,7 @@ def fit_encoder(
 
     Parameters
     ----------
-    x : float64 array [sample, feature]
+    x : float64 or uint8 array [sample, feature]
     names : tuple of str
         Names of the features.
     thresholds : int
@@ -47,28 +75,57 @@ def fit_encoder(
         What a position is a share of: of the range (``uniform``) or of the samples (``quantile``).
     bits : int
         Width of the integers.
+    valence : int
+        3, or 2 for an encoder whose trits are never 0, not even for a missing feature. Then
+        ``delta`` must be 0.
 
     Raises
     ------
     DataError
         If no trit is left.
     """
-    columns = zip(x.T, names, strict=True)
-    features = tuple(_fit_feature(column, name, bits) for column, name in columns)
-    # Thresholds are fitted to the integers that the circuit will see, which need no trits yet.
-    none = np.zeros(0, dtype=np.int64)
-    vectors = Encoder(features, none, none, none).quantize(x)
-    pairs = [
-        _fit_thresholds(values[valid], thresholds, delta, spacing)
-        for values, valid in zip(vectors.values.T, vectors.valid.T, strict=True)
-    ]
-    low, high = np.concatenate(pairs, axis=1)
-    encoder = Encoder(features, np.repeat(np.arange(len(features)), thresholds), low, high)
-    used = _first_of_a_kind(encoder)
-    used = used[np.ptp(encoder.trits(vectors)[:, used], axis=0) > 0]
-    if len(used) == 0:
+    if valence not in (2, 3):
+        raise ValueError(f"Valence must be 2 or 3, not {valence}")
+    if valence == 2 and delta != 0:
+        raise ValueError(f"A binary encoder has no UNKNOWN band, so delta must be 0, not {delta}")
+    missing = 0 if valence == 3 else -1
+    features: list[Feature] = []
+    pairs: list[Integers] = []
+    # Feature by feature: as floating-point numbers, all pixels of CIFAR-10 would take gigabytes.
+    for column, name in zip(x.T, names, strict=True):
+        feature = _fit_feature(column.astype(np.float64), name, bits)
+        values, valid = _integers(feature, column)
+        pair = _fit_thresholds(values[valid], thresholds, delta, spacing)
+        features.append(feature)
+        pairs.append(_telling(pair, values[valid], None if valid.all() else missing))
+    source = np.repeat(np.arange(len(features)), [pair.shape[1] for pair in pairs])
+    if len(source) == 0:
         raise DataError("No feature tells the training samples apart, so there is nothing to learn")
-    return Encoder(features, encoder.feature[used], low[used], high[used])
+    low, high = np.concatenate(pairs, axis=1)
+    return Encoder(tuple(features), source, low, high, missing=missing)
+
+
+def equal_information(encoder: Encoder) -> Encoder:
+    """Return the binary encoder that tells apart just what a ternary one does.
+
+    Each trit becomes two bits, x ≥ low and x ≥ high, or one if they are equal; a bit that another
+    trit of the feature has given is not repeated. A missing feature, which a binary circuit cannot
+    tell from a small one, gives −1 in all its bits.
+    """
+    twice = np.stack([np.tile(encoder.feature, 2), np.append(encoder.low, encoder.high)])
+    feature, threshold = np.unique(twice, axis=1)
+    return Encoder(encoder.features, feature, threshold, threshold, missing=-1)
+
+
+def measure_encoding(encoder: Encoder, dataset: Dataset) -> EncodingMeasure:
+    """Measure what an encoder leaves of a data set, without any training."""
+    train, test = encoder.encode(dataset.train.x), encoder.encode(dataset.test.x)
+    return EncodingMeasure(
+        trits=encoder.num_trits,
+        bits=equal_information(encoder).num_trits,
+        ceiling=encoding_ceiling(test, dataset.test.y),
+        cell_vote=cell_vote_accuracy(train, dataset.train.y, test, dataset.test.y),
+    )
 
 
 def _fit_feature(column: Floats, name: str, bits: int) -> Feature:
@@ -87,6 +144,13 @@ def _fit_feature(column: Floats, name: str, bits: int) -> Feature:
     return Feature(name, bits, scale=scale, offset=0.0 - lowest * scale)
 
 
+def _integers(feature: Feature, column: Samples) -> tuple[Integers, NDArray[np.bool_]]:
+    """Return one feature as the circuit will see it, and where it is there."""
+    none = np.zeros(0, dtype=np.int64)
+    vectors = Encoder((feature,), none, none, none).quantize(column[:, None])
+    return vectors.values[:, 0], vectors.valid[:, 0]
+
+
 def _fit_thresholds(values: Integers, thresholds: int, delta: float, spacing: Spacing) -> Integers:
     """Return the thresholds [low or high, trit] of one feature from its integers."""
     if len(values) == 0:
@@ -101,7 +165,23 @@ def _fit_thresholds(values: Integers, thresholds: int, delta: float, spacing: Sp
     return np.minimum(np.ceil(cut), values.max()).astype(np.int64)
 
 
-def _first_of_a_kind(encoder: Encoder) -> Integers:
-    """Return the trits without those that have the feature and thresholds of an earlier one."""
-    kinds = np.stack([encoder.feature, encoder.low, encoder.high])
-    return np.sort(np.unique(kinds, axis=1, return_index=True)[1])
+def _telling(pair: Integers, values: Integers, missing: int | None) -> Integers:
+    """Return the thresholds [low or high, trit] without repeated ones and constant trits.
+
+    Parameters
+    ----------
+    pair : int64 array [low or high, trit]
+    values : int64 array
+        The integers of the feature, where it is there.
+    missing : int, optional
+        What the trits are where it is not, if that happens.
+    """
+    low, high = pair = np.unique(pair, axis=1)
+    if len(values) == 0:
+        return pair[:, :0]
+    # A trit never falls as its feature rises, so it is constant if it is the same at both ends.
+    ends = np.array([[values.min()], [values.max()]])
+    trits = (ends >= high).astype(np.int64) - (ends < low)
+    if missing is not None:
+        trits = np.append(trits, np.full((1, len(low)), missing), axis=0)
+    return pair[:, np.ptp(trits, axis=0) > 0]

@@ -1,103 +1,161 @@
 """The training loop: compiled chunks of steps with a measurement after each."""
 
-import functools
 import math
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias, TypedDict
+from typing import TypeAlias
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-import optax  # type: ignore[import-untyped]  # it has no types
-from jaxtyping import Array, Float, Int
+from jax.sharding import Mesh
+from jaxtyping import Array, Int
 
+from trilut.training.checkpoint import Journal, Measurement, Snapshot
 from trilut.training.config import TrainingConfig, TrainingError
-from trilut.training.network import Parameters, Samples, accuracy, class_scores
-from trilut.training.recipes import Recipe, harden_tables
-from trilut.training.relax import look_up
-from trilut.training.wiring import Wiring
+from trilut.training.network import Samples, Topology, accuracy
+from trilut.training.placement import Placement
+from trilut.training.recipes import Phase, Recipe, harden_tables
+from trilut.training.relax import lookup_layer
+from trilut.training.search import WireSearch, choose_wires, start_search
+from trilut.training.step import Learned, State, Task, make_optimizer, run_steps
+from trilut.training.wiring import fixed_wiring
 
-__all__ = ["Measurement", "Progress", "fit"]
+__all__ = ["Progress", "fit"]
 
 # Random numbers come from numpy on the host: streams that no release changes, nothing to compile.
-# These tell the streams of one seed apart; the wiring has the seed alone.
-_START, _BATCHES = 1, 2
+# These tell the streams of one seed apart; a fixed wiring has the seed alone.
+_START, _BATCHES, _WIRES = 1, 2, 3
+
+# A mean loss that is so many times the first one will not come back.
+_DIVERGED = 10.0
 
 Progress: TypeAlias = Callable[[int, int, float, float], None]
 """Called with step, number of steps, mean loss since the last call, hardened accuracy."""
 
 
-class Measurement(TypedDict):
-    """A line of the history: mean loss since the last one, and hardened validation accuracy."""
-
-    step: int
-    loss: float
-    accuracy: float
-
-
-class _State(NamedTuple):
-    """What a step changes. With the seed, the data and the wiring it determines all later steps."""
-
-    parameters: Parameters
-    optimizer: optax.OptState
-    step: Int[Array, ""]
-
-
 def fit(
-    recipe: Recipe,
-    wiring: Wiring,
+    phases: tuple[Phase, ...],
     train: Samples,
     validation: Samples,
-    num_classes: int,
+    topology: Topology,
     config: TrainingConfig,
     *,
     progress: Progress | None = None,
-) -> tuple[Parameters, list[Measurement]]:
-    """Train from scratch; return the parameters that the configuration keeps, and the history.
+    journal: Journal | None = None,
+    resume: bool = False,
+    mesh: Mesh | None = None,
+) -> tuple[Learned, list[Measurement]]:
+    """Train; return what the configuration keeps, and the history.
+
+    Parameters
+    ----------
+    phases : tuple of Phase
+        The recipes to follow, one after the other.
+    journal : Journal, optional
+        Where measurements and checkpoints go.
+    resume : bool
+        Whether to go on from the journal's checkpoint, if there is one.
+    mesh : Mesh, optional
+        The devices to train on; see :mod:`trilut.training.placement`.
 
     Raises
     ------
     TrainingError
-        If the loss becomes infinite or NaN.
+        If the loss diverges, if the layers cannot be wired, or if the checkpoint does not fit.
     """
-    state = _initial_state(recipe, config)
-    kept, kept_accuracy = state.parameters, -1.0
-    history: list[Measurement] = []
-    done = 0
-    while done < config.steps:
-        num_steps = min(config.evaluate_every, config.steps - done)
-        state, losses = _run(
-            state,
-            _draw(config, len(train.labels), done, num_steps),
-            wiring,
-            train,
-            recipe=recipe,
-            num_classes=num_classes,
-            total_steps=config.steps,
-            optimizer=_optimizer(config),
-        )
-        done += num_steps
-        loss = float(np.mean(np.asarray(losses)))
-        if not math.isfinite(loss):
-            raise TrainingError(
-                f"Loss is {loss} after {done} steps; try a learning rate "
-                f"below {config.learning_rate}"
-            )
-        tables = harden_tables(recipe, state.parameters)
-        measured = accuracy(look_up, tables, wiring, validation, num_classes)
-        history.append({"step": done, "loss": loss, "accuracy": measured})
-        if config.keep == "last" or measured >= kept_accuracy:
-            # A copy, because the next chunk takes the buffers of the state.
-            kept, kept_accuracy = jax.tree.map(jnp.copy, state.parameters), measured
+    search = None
+    if config.wiring == "learned":
+        search = WireSearch(config.wire_rate, config.steps, config.distance_cost)
+    task = Task(topology, make_optimizer(config), config.steps, search)
+    state = _initial_state(phases[0].recipe, task, train.inputs.shape[1], config)
+    place = Placement(mesh)
+    snapshot = Snapshot(state, place.collect(Learned(state.parameters, state.wiring)))
+    if journal is not None:
+        snapshot = journal.begin(snapshot, resume=resume)
+    snapshot = snapshot._replace(state=place.state(snapshot.state))
+    train = place.samples(train)
+    while snapshot.done < config.steps:
+        phase = next(phase for phase in phases if snapshot.done < phase.end)
+        snapshot = _advance(snapshot, phase, train, validation, task, config, place, journal)
+        if journal is not None:
+            journal.record(snapshot)
         if progress is not None:
-            progress(done, config.steps, loss, measured)
-    return kept, history
+            _tell(progress, snapshot, config, journal)
+    if journal is not None:
+        journal.save(snapshot)
+    return snapshot.kept, list(snapshot.history)
 
 
-def _initial_state(recipe: Recipe, config: TrainingConfig) -> _State:
+def _advance(
+    snapshot: Snapshot,
+    phase: Phase,
+    train: Samples,
+    validation: Samples,
+    task: Task,
+    config: TrainingConfig,
+    place: Placement,
+    journal: Journal | None,
+) -> Snapshot:
+    """Train until the next measurement is due, and take it."""
+    next_due = (snapshot.done // config.evaluate_every + 1) * config.evaluate_every
+    num_steps = min(next_due, phase.end) - snapshot.done
+    batches = place.batches(_draw(config, len(train.labels), snapshot.done, num_steps))
+    state, losses = run_steps(snapshot.state, batches, train, recipe=phase.recipe, task=task)
+    done, loss = snapshot.done + num_steps, float(np.mean(np.asarray(losses)))
+    # A copy, because the next steps take the buffers of the state.
+    learned = place.collect(Learned(state.parameters, state.wiring))
+    _check_loss(loss, done, learned, snapshot, config, journal)
+    tables = harden_tables(phase.recipe, learned.parameters)
+    layer = lookup_layer(phase.recipe.valence)
+    measured = accuracy(layer, tables, learned.wiring, validation, task.topology)
+    history = (*snapshot.history, Measurement(step=done, loss=loss, accuracy=measured))
+    if config.keep == "last" or measured >= snapshot.kept_accuracy:
+        return Snapshot(state, learned, measured, history)
+    return Snapshot(state, snapshot.kept, snapshot.kept_accuracy, history)
+
+
+def _check_loss(
+    loss: float,
+    done: int,
+    learned: Learned,
+    before: Snapshot,
+    config: TrainingConfig,
+    journal: Journal | None,
+) -> None:
+    advice = f"after {done} steps; try a learning rate below {config.learning_rate}"
+    if journal is not None:
+        advice = f"{advice}; {journal.last_good}"
+    if not math.isfinite(loss):
+        raise TrainingError(f"Loss is {loss} {advice}")
+    if not all(bool(jnp.all(jnp.isfinite(layer))) for layer in learned.parameters):
+        raise TrainingError(f"Parameters are infinite or NaN {advice}")
+    if before.history and loss > _DIVERGED * before.history[0]["loss"]:
+        first = before.history[0]["loss"]
+        raise TrainingError(f"Loss has grown from {first:.4g} to {loss:.4g} {advice}")
+
+
+def _tell(
+    progress: Progress, snapshot: Snapshot, config: TrainingConfig, journal: Journal | None
+) -> None:
+    last = snapshot.history[-1]
+    try:
+        progress(last["step"], config.steps, last["loss"], last["accuracy"])
+    except BaseException:
+        # Most often the user who interrupts, and may want to go on later.
+        if journal is not None:
+            journal.save(snapshot)
+        raise
+
+
+def _initial_state(recipe: Recipe, task: Task, num_inputs: int, config: TrainingConfig) -> State:
     generator = np.random.default_rng((config.seed, _START))
     parameters = tuple(recipe.init(num_gates, generator) for num_gates in config.layers)
-    return _State(parameters, _optimizer(config).init(parameters), jnp.int32(0))
+    optimizer = task.optimizer.init(parameters)
+    if task.search is None:
+        wiring = fixed_wiring(config, num_inputs)
+        return State(parameters, wiring, (), optimizer, jnp.int32(0))
+    search = start_search(config, num_inputs, np.random.default_rng((config.seed, _WIRES)))
+    wiring = choose_wires(task.search, search)
+    return State(parameters, wiring, search, optimizer, jnp.int32(0))
 
 
 def _draw(
@@ -113,54 +171,3 @@ def _draw(
     )
     drawn = [generator.integers(num_samples, size=config.batch) for generator in generators]
     return jnp.asarray(np.stack(drawn), dtype=jnp.int32)
-
-
-def _optimizer(config: TrainingConfig) -> optax.GradientTransformation:
-    return _adam(config.learning_rate, config.schedule, config.steps)
-
-
-# Cached because a compiled step is found again by the identity of its optimizer.
-@functools.cache
-def _adam(learning_rate: float, schedule: str, steps: int) -> optax.GradientTransformation:
-    if schedule == "cosine":
-        return optax.adam(optax.cosine_decay_schedule(learning_rate, steps))
-    return optax.adam(learning_rate)
-
-
-@functools.partial(
-    jax.jit,
-    static_argnames=("recipe", "num_classes", "total_steps", "optimizer"),
-    donate_argnames="state",
-)
-def _run(
-    state: _State,
-    chosen: Int[Array, "step batch"],
-    wiring: Wiring,
-    samples: Samples,
-    *,
-    recipe: Recipe,
-    num_classes: int,
-    total_steps: int,
-    optimizer: optax.GradientTransformation,
-) -> tuple[_State, Float[Array, " step"]]:
-    """Take one step for each batch of chosen samples, and return the loss of each.
-
-    The data are arguments because XLA folds constants, which takes minutes for large ones.
-    """
-
-    def loss_of(
-        parameters: Parameters, step: Int[Array, ""], batch: Int[Array, " batch"]
-    ) -> Float[Array, ""]:
-        scores = class_scores(recipe.layer, parameters, wiring, samples.inputs[batch], num_classes)
-        progress = (step + 1).astype(scores.dtype) / total_steps
-        return recipe.loss(parameters, scores, samples.labels[batch], progress)
-
-    def take_step(state: _State, batch: Int[Array, " batch"]) -> tuple[_State, Float[Array, ""]]:
-        loss, gradient = jax.value_and_grad(loss_of)(state.parameters, state.step, batch)
-        # Optax counts steps in integers and mixes them with floats.
-        with jax.numpy_dtype_promotion("standard"):
-            update, optimizer_state = optimizer.update(gradient, state.optimizer)
-        parameters = recipe.constrain(optax.apply_updates(state.parameters, update))
-        return _State(parameters, optimizer_state, state.step + 1), loss
-
-    return jax.lax.scan(take_step, state, chosen)

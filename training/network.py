@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import jax
@@ -11,16 +12,34 @@ from jaxtyping import Array, Float, Int, Int8
 
 from trilut.training.wiring import Wiring
 
-__all__ = ["LayerFunction", "Parameters", "Samples", "accuracy", "class_scores", "forward"]
+__all__ = [
+    "LayerFunction",
+    "LayerValues",
+    "Parameters",
+    "Probes",
+    "Samples",
+    "Topology",
+    "accuracy",
+    "class_scores",
+    "forward",
+    "sources",
+    "zero_probes",
+]
 
 # Samples that are evaluated at a time: bounds the memory, and is the one shape to compile for.
 _SLICE = 1024
 
 Parameters: TypeAlias = tuple[Float[Array, "_ row"], ...]
-"""What is learned: for each layer, as many numbers per gate as a table has rows."""
+"""What is learned: for each layer, as many numbers per gate as the recipe has."""
 
 LayerFunction: TypeAlias = Callable[[Array, Array, Array], Array]
 """Parameters [gate, row] and the two values [gate, batch] that each gate reads, to its value."""
+
+LayerValues: TypeAlias = tuple[Float[Array, "_ batch"], ...]
+"""The values of each layer's gates."""
+
+Probes: TypeAlias = tuple[tuple[Float[Array, "_ batch"], Float[Array, "_ batch"]], ...]
+"""For each layer, zeros to add to what its gates read as a and as b."""
 
 
 class Samples(NamedTuple):
@@ -30,30 +49,76 @@ class Samples(NamedTuple):
     labels: Int[Array, " sample"]
 
 
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """What is read and what is summed, beyond the wiring; a key to compiled code.
+
+    Parameters
+    ----------
+    num_classes : int
+        Gate g of an output layer counts for class g modulo this number.
+    skip : bool
+        Whether layers above the first have the inputs among their sources.
+    output_layers : int
+        How many layers, counted from the last, are outputs.
+    """
+
+    num_classes: int
+    skip: bool = False
+    output_layers: int = 1
+
+
 def forward(
     layer_function: LayerFunction,
     parameters: Parameters,
     wiring: Wiring,
     inputs: Float[Array, "input batch"],
-) -> Float[Array, "output batch"]:
-    """Evaluate the network layer by layer."""
-    values = inputs
-    for layer_parameters, parents in zip(parameters, wiring, strict=True):
-        values = layer_function(layer_parameters, values[parents.a], values[parents.b])
+    topology: Topology,
+    probes: Probes | None = None,
+) -> LayerValues:
+    """Evaluate the network layer by layer and return the values of every layer.
+
+    The gradient to a probe is the gradient to what the gates read.
+    """
+    values: LayerValues = ()
+    for layer, parents in enumerate(wiring):
+        below = sources(values, inputs, topology)
+        a = _read(below, parents.a, parents.sign_a)
+        b = _read(below, parents.b, parents.sign_b)
+        if probes is not None:
+            a, b = a + probes[layer][0], b + probes[layer][1]
+        values = (*values, layer_function(parameters[layer], a, b))
     return values
 
 
-def class_scores(
-    layer_function: LayerFunction,
-    parameters: Parameters,
-    wiring: Wiring,
-    inputs: Int8[Array, "batch input"],
-    num_classes: int,
-) -> Float[Array, "class batch"]:
-    """Evaluate the network and sum the outputs of each class, which stand together."""
-    values = inputs.T.astype(parameters[0].dtype)
-    outputs = forward(layer_function, parameters, wiring, values)
-    return jnp.sum(outputs.reshape(num_classes, -1, len(inputs)), axis=1)
+def sources(
+    below: LayerValues, inputs: Float[Array, "input batch"], topology: Topology
+) -> Float[Array, "source batch"]:
+    """Return the values that a layer may read, given those of all the layers below it."""
+    if not below:
+        return inputs
+    return jnp.concatenate([below[-1], inputs]) if topology.skip else below[-1]
+
+
+def _read(
+    values: Float[Array, "source batch"],
+    parents: Int[Array, " gate"],
+    sign: Float[Array, " gate"] | None,
+) -> Float[Array, "gate batch"]:
+    return values[parents] if sign is None else values[parents] * sign[:, None]
+
+
+def zero_probes(parameters: Parameters, num_samples: int) -> Probes:
+    """Return probes for a batch."""
+    zeros = (jnp.zeros((len(layer), num_samples), layer.dtype) for layer in parameters)
+    return tuple((layer, layer) for layer in zeros)
+
+
+def class_scores(values: LayerValues, topology: Topology) -> Float[Array, "class batch"]:
+    """Sum the outputs of each class."""
+    outputs = values[-topology.output_layers :]
+    by_class = [layer.reshape(-1, topology.num_classes, layer.shape[1]) for layer in outputs]
+    return sum((jnp.sum(layer, axis=0) for layer in by_class[1:]), jnp.sum(by_class[0], axis=0))
 
 
 def accuracy(
@@ -61,7 +126,7 @@ def accuracy(
     parameters: Parameters,
     wiring: Wiring,
     samples: Samples,
-    num_classes: int,
+    topology: Topology,
 ) -> float:
     """Return the fraction of samples with the highest score in the right class."""
     inputs, labels = np.asarray(samples.inputs), np.asarray(samples.labels)
@@ -69,18 +134,19 @@ def accuracy(
     for start in range(0, len(labels), _SLICE):
         part, wanted = inputs[start : start + _SLICE], labels[start : start + _SLICE]
         padded = jnp.asarray(np.pad(part, ((0, _SLICE - len(part)), (0, 0))))
-        chosen = np.asarray(_chosen(layer_function, parameters, wiring, padded, num_classes))
+        chosen = np.asarray(_chosen(layer_function, parameters, wiring, padded, topology))
         num_right += int(np.count_nonzero(chosen[: len(wanted)] == wanted))
     return num_right / len(labels)
 
 
-@functools.partial(jax.jit, static_argnames=("layer_function", "num_classes"))
+@functools.partial(jax.jit, static_argnames=("layer_function", "topology"))
 def _chosen(
     layer_function: LayerFunction,
     parameters: Parameters,
     wiring: Wiring,
     inputs: Int8[Array, "batch input"],
-    num_classes: int,
+    topology: Topology,
 ) -> Int[Array, " batch"]:
-    scores = class_scores(layer_function, parameters, wiring, inputs, num_classes)
-    return jnp.argmax(scores, axis=0)
+    values = inputs.T.astype(parameters[0].dtype)
+    layers = forward(layer_function, parameters, wiring, values, topology)
+    return jnp.argmax(class_scores(layers, topology), axis=0)

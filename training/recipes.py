@@ -2,16 +2,18 @@
 
 import functools
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
+from numpy.typing import NDArray
 
-from trilut.gates import NAMED_GATES
-from trilut.training.config import TrainingConfig
+from trilut.gates import evaluation_matrix, fourier_matrix, truth_values
+from trilut.training.names import NoiseKind, Objective, Parametrisation, Start
 from trilut.training.network import Parameters
+from trilut.training.objective import complexity, task_loss
 from trilut.training.relax import (
     commitment,
     commitment_weight,
@@ -20,9 +22,13 @@ from trilut.training.relax import (
     round_straight_through,
     round_to_values,
     soft_table,
+    with_gradient_of,
 )
 
-__all__ = ["HardRecipe", "PaperRecipe", "Recipe", "harden_tables", "make_recipe"]
+__all__ = ["HardRecipe", "PaperRecipe", "Phase", "Recipe", "harden_tables"]
+
+# The paper's standard deviation of coefficients, and ours of tables around that of 'a'.
+_COEFFICIENT_DEVIATION, _TABLE_DEVIATION = 0.45, 0.3
 
 
 # Checkable at run time because the tests check the types of all arguments.
@@ -30,8 +36,15 @@ __all__ = ["HardRecipe", "PaperRecipe", "Recipe", "harden_tables", "make_recipe"
 class Recipe(Protocol):
     """What the training loop asks of a recipe, which is frozen and so a key to compiled code."""
 
+    @property
+    def valence(self) -> int:
+        """Number of truth values."""
+
     def init(self, num_gates: int, generator: np.random.Generator) -> Float[Array, "gate row"]:
         """Return the parameters that a layer starts from."""
+
+    def disturb(self, parameters: Parameters, step: Int[Array, ""]) -> Parameters:
+        """Return the parameters to train with in one step, from those that are kept."""
 
     def layer(
         self,
@@ -57,22 +70,60 @@ class Recipe(Protocol):
         """Return the tables of truth values that a layer hardens to."""
 
 
+class Phase(NamedTuple):
+    """A recipe and the step that it is followed up to."""
+
+    recipe: Recipe
+    end: int
+
+
 @dataclass(frozen=True, slots=True)
 class HardRecipe:
     """Tables are rounded in the forward pass, so the training forward is the circuit.
 
     A parameter is an entry of a table, kept in [−1, 1]. Its rounding passes the gradient unchanged,
-    and an input gets the slope of the chord (:func:`trilut.training.relax.look_up`). Gates start
-    near to passing their first input on. The loss is the cross-entropy of the class scores / tau.
+    and an input gets the slope of the chord (:func:`trilut.training.relax.look_up`).
+
+    Parameters
+    ----------
+    tau : float
+        Divisor from class scores to logits.
+    complexity_weight : float
+        Weight β of R_F in the loss.
+    noise : float
+        Standard deviation of normal noise on the entries before they are rounded; or, as
+        ``gumbel``, the temperature at which an entry is drawn among the truth values, the near ones
+        with more weight. Only in training steps.
+    seed : int
+        Seed of the noise.
     """
 
     tau: float
-    noise: float = 0.3
+    valence: int = 3
+    objective: Objective = "cross-entropy"
+    start: Start = "pass-through"
+    complexity_weight: float = 0.0
+    noise: float = 0.0
+    noise_kind: NoiseKind = "normal"
+    seed: int = 0
 
     def init(self, num_gates: int, generator: np.random.Generator) -> Float[Array, "gate row"]:
-        """Return tables of 'a' with normal noise."""
-        start = NAMED_GATES["a"] + generator.normal(0, self.noise, (num_gates, 9))
-        return jnp.asarray(np.clip(start, -1, 1), dtype=jnp.float32)
+        """Return tables within [−1, 1]."""
+        tables = _start_tables(self.start, num_gates, generator, self.valence)
+        return jnp.asarray(np.clip(tables, -1, 1), dtype=jnp.float32)
+
+    def disturb(self, parameters: Parameters, step: Int[Array, ""]) -> Parameters:
+        """Put noise on the tables."""
+        if not self.noise:
+            return parameters
+        keys = jax.random.split(
+            jax.random.fold_in(jax.random.key(self.seed), step), len(parameters)
+        )
+        put = _add_normal if self.noise_kind == "normal" else _draw_values
+        return tuple(
+            put(tables, self.noise, self.valence, key=key)
+            for tables, key in zip(parameters, keys, strict=True)
+        )
 
     def layer(
         self,
@@ -81,7 +132,8 @@ class HardRecipe:
         b: Float[Array, "gate batch"],
     ) -> Float[Array, "gate batch"]:
         """Look the inputs up in the rounded tables."""
-        return look_up(round_straight_through(parameters), a, b)
+        tables = round_straight_through(parameters, valence=self.valence)
+        return look_up(tables, a, b, valence=self.valence)
 
     def loss(
         self,
@@ -90,9 +142,12 @@ class HardRecipe:
         labels: Int[Array, " batch"],
         progress: Float[Array, ""],
     ) -> Float[Array, ""]:
-        """Return the mean cross-entropy."""
-        logits = jax.nn.log_softmax(scores / self.tau, axis=0)
-        return -jnp.mean(jnp.take_along_axis(logits, labels[None, :], axis=0))
+        """Return the error of the scores, plus R_F if it has a weight."""
+        error = task_loss(self.objective, scores / self.tau, labels)
+        if not self.complexity_weight:
+            return error
+        tables = jnp.concatenate(parameters)
+        return error + self.complexity_weight * complexity(tables, valence=self.valence)
 
     def constrain(self, parameters: Parameters) -> Parameters:
         """Clip the entries, so that none runs away from where it can still change the table."""
@@ -100,27 +155,36 @@ class HardRecipe:
 
     def table(self, parameters: Float[Array, "gate row"]) -> Float[Array, "gate row"]:
         """Round the entries."""
-        return round_to_values(parameters)
+        return round_to_values(parameters, valence=self.valence)
 
 
 @dataclass(frozen=True, slots=True)
 class PaperRecipe:
     """Polynomial surrogate training as published: clipped polynomials drawn towards gates.
 
-    A parameter is a coefficient of a polynomial, N(0, 0.45²) at first. The loss is the mean squared
-    error of the class scores / tau from +1 for the right class and −1 for the others (0 and 1 as
-    targets do not work), plus the commitment loss with the weight λ_max·progressᵞ.
+    The loss is the error of the class scores / tau, plus the commitment loss R_A with the weight
+    λ_max·progressᵞ, plus R_F with the weight β. The defaults are the paper's, but for the targets:
+    see :func:`trilut.training.objective.squared_error`.
     """
 
     tau: float
     commitment_max: float = 0.1
     commitment_power: float = 2.0
-    deviation: float = 0.45
+    valence: int = 3
+    parametrisation: Parametrisation = "monomial"
+    objective: Objective = "squared-error"
+    start: Start = "normal"
+    complexity_weight: float = 0.0
 
     def init(self, num_gates: int, generator: np.random.Generator) -> Float[Array, "gate row"]:
-        """Return normally distributed coefficients."""
-        start = generator.normal(0, self.deviation, (num_gates, 9))
-        return jnp.asarray(start, dtype=jnp.float32)
+        """Return the parameters of the polynomials that gates start as, whatever those are."""
+        tables = _start_tables(self.start, num_gates, generator, self.valence)
+        matrix = _tables_matrix(self.parametrisation, self.valence)
+        return jnp.asarray(np.linalg.solve(matrix, tables.T).T, dtype=jnp.float32)
+
+    def disturb(self, parameters: Parameters, step: Int[Array, ""]) -> Parameters:
+        """Change nothing."""
+        return parameters
 
     def layer(
         self,
@@ -129,7 +193,7 @@ class PaperRecipe:
         b: Float[Array, "gate batch"],
     ) -> Float[Array, "gate batch"]:
         """Evaluate the clipped polynomials."""
-        return interpolate(parameters, a, b)
+        return interpolate(self._weights(parameters), a, b, valence=self.valence)
 
     def loss(
         self,
@@ -138,33 +202,78 @@ class PaperRecipe:
         labels: Int[Array, " batch"],
         progress: Float[Array, ""],
     ) -> Float[Array, ""]:
-        """Return the mean squared error plus the weighted commitment loss of all gates."""
-        target = 2 * jax.nn.one_hot(labels, len(scores), axis=0) - 1
+        """Return the error of the scores plus the weighted R_A and R_F of all gates."""
         weight = commitment_weight(
             progress, maximum=self.commitment_max, power=self.commitment_power
         )
-        tables = soft_table(jnp.concatenate(parameters))
-        return jnp.mean((scores / self.tau - target) ** 2) + weight * commitment(tables)
+        tables = self._soft_table(jnp.concatenate(parameters))
+        total = task_loss(self.objective, scores / self.tau, labels)
+        total = total + weight * commitment(tables, valence=self.valence)
+        if not self.complexity_weight:
+            return total
+        return total + self.complexity_weight * complexity(tables, valence=self.valence)
 
     def constrain(self, parameters: Parameters) -> Parameters:
         """Change nothing."""
         return parameters
 
     def table(self, parameters: Float[Array, "gate row"]) -> Float[Array, "gate row"]:
-        """Round the polynomials at the pairs of trits."""
-        return round_to_values(soft_table(parameters))
+        """Round the polynomials at the pairs of truth values."""
+        return round_to_values(self._soft_table(parameters), valence=self.valence)
+
+    def _weights(self, parameters: Float[Array, "gate row"]) -> Float[Array, "gate row"]:
+        """Return the coefficients of the monomials."""
+        if self.parametrisation == "monomial":
+            return parameters
+        matrix = _tables_matrix(self.parametrisation, self.valence)
+        to_weights = np.linalg.solve(evaluation_matrix(self.valence), matrix)
+        return parameters @ jnp.asarray(to_weights.T, dtype=parameters.dtype)
+
+    def _soft_table(self, parameters: Float[Array, "gate row"]) -> Float[Array, "gate row"]:
+        if self.parametrisation == "lagrange":
+            return parameters
+        return soft_table(self._weights(parameters), valence=self.valence)
+
+
+def _tables_matrix(parametrisation: Parametrisation, valence: int) -> NDArray[np.float64]:
+    """Return the matrix from the parameters of a gate to its table."""
+    match parametrisation:
+        case "monomial":
+            return evaluation_matrix(valence)
+        case "fourier":
+            return fourier_matrix(valence)
+        case "lagrange":
+            return np.eye(valence**2)
+
+
+def _start_tables(
+    start: Start, num_gates: int, generator: np.random.Generator, valence: int
+) -> NDArray[np.float64]:
+    noise = generator.normal(size=(num_gates, valence**2))
+    if start == "pass-through":
+        return np.repeat(truth_values(valence), valence) + _TABLE_DEVIATION * noise
+    return _COEFFICIENT_DEVIATION * noise @ evaluation_matrix(valence).T
+
+
+def _add_normal(
+    tables: Float[Array, "gate row"], noise: float, valence: int, *, key: Array
+) -> Float[Array, "gate row"]:
+    return tables + noise * jax.random.normal(key, tables.shape, tables.dtype)
+
+
+def _draw_values(
+    tables: Float[Array, "gate row"], noise: float, valence: int, *, key: Array
+) -> Float[Array, "gate row"]:
+    """Draw a truth value for every entry by the Gumbel-max trick; the gradient is the entry's."""
+    values = jnp.asarray(truth_values(valence), dtype=tables.dtype)
+    logits = -((tables[:, :, None] - values[None, None, :]) ** 2) / noise
+    drawn = jnp.argmax(logits + jax.random.gumbel(key, logits.shape, logits.dtype), axis=2)
+    return with_gradient_of(values[drawn], tables)
 
 
 @functools.partial(jax.jit, static_argnames="recipe")
-def harden_tables(recipe: Recipe, parameters: Parameters) -> Parameters:
+def harden_tables(
+    recipe: Recipe, parameters: Parameters
+) -> tuple[Float[Array, "_ table_row"], ...]:
     """Return the tables of truth values that every layer hardens to."""
     return tuple(recipe.table(layer_parameters) for layer_parameters in parameters)
-
-
-def make_recipe(config: TrainingConfig, *, tau: float) -> Recipe:
-    """Return the recipe that a configuration names."""
-    match config.recipe:
-        case "hard":
-            return HardRecipe(tau)
-        case "paper":
-            return PaperRecipe(tau, config.commitment_max, config.commitment_power)

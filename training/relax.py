@@ -5,6 +5,7 @@ are several times faster on a CPU. Everything is written for a general valence.
 """
 
 import functools
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -17,11 +18,14 @@ __all__ = [
     "coefficients",
     "commitment",
     "commitment_weight",
+    "evaluate_polynomial",
     "interpolate",
     "look_up",
+    "lookup_layer",
     "round_straight_through",
     "round_to_values",
     "soft_table",
+    "with_gradient_of",
 ]
 
 
@@ -58,14 +62,27 @@ def interpolate(
     *,
     valence: int = 3,
 ) -> Float[Array, "gate batch"]:
-    """Evaluate the polynomial of every gate at real inputs by Horner's rule, and clip to [−1, 1].
+    """Evaluate the polynomial of every gate at real inputs, and clip to [−1, 1].
 
-    For trits this takes eight multiplications and eight additions a gate. The gradient is zero
-    where the polynomial leaves [−1, 1].
+    The gradient is zero where the polynomial leaves [−1, 1].
+    """
+    return jnp.clip(evaluate_polynomial(weights, a, b, valence=valence), -1.0, 1.0)
+
+
+def evaluate_polynomial(
+    weights: Float[Array, "gate row"],
+    a: Float[Array, "gate batch"],
+    b: Float[Array, "gate batch"],
+    *,
+    valence: int = 3,
+) -> Float[Array, "gate batch"]:
+    """Evaluate the polynomial of every gate at real inputs by Horner's rule.
+
+    For trits this takes eight multiplications and eight additions a gate.
     """
     column = {power: weights[:, row, None] for row, power in enumerate(exponents(valence))}
     rows = [_horner([column[i, j] for j in range(valence)], b) for i in range(valence)]
-    return jnp.clip(_horner(rows, a), -1.0, 1.0)
+    return _horner(rows, a)
 
 
 def _horner(terms: list[Float[Array, "gate _"]], x: Float[Array, "gate batch"]) -> Array:
@@ -99,6 +116,13 @@ def look_up(
     return value if valence <= 3 else round_straight_through(value, valence=valence)
 
 
+# Cached because compiled code is found again by the identity of the function.
+@functools.cache
+def lookup_layer(valence: int) -> Callable[[Array, Array, Array], Array]:
+    """Return the layer function of a hardened network: :func:`look_up` for one valence."""
+    return functools.partial(look_up, valence=valence)
+
+
 def _dot(terms: list[Array], powers: list[Array]) -> Array:
     total = terms[0]
     for term, power in zip(terms[1:], powers[1:], strict=True):
@@ -110,17 +134,17 @@ def _chord_powers(x: Float[Array, "gate batch"], valence: int) -> list[Array]:
     powers = [jnp.ones_like(x), x]
     for exponent in range(2, valence):
         stopped = jax.lax.stop_gradient(powers[-1] * x)
-        powers.append(stopped if exponent % 2 == 0 else _value_with_gradient_of(stopped, x))
+        powers.append(stopped if exponent % 2 == 0 else with_gradient_of(stopped, x))
     return powers
 
 
 @jax.custom_vjp
-def _value_with_gradient_of(value: Array, source: Array) -> Array:
+def with_gradient_of(value: Array, source: Array) -> Array:
     """Return ``value``, and pass the gradient to ``source`` unchanged."""
     return value
 
 
-_value_with_gradient_of.defvjp(
+with_gradient_of.defvjp(
     lambda value, source: (value, None),
     lambda _, gradient: (jnp.zeros_like(gradient), gradient),
 )
@@ -139,7 +163,7 @@ def round_straight_through(
     x: Float[Array, "*shape"], *, valence: int = 3
 ) -> Float[Array, "*shape"]:
     """Round to the nearest truth value, and pass the gradient unchanged."""
-    return _value_with_gradient_of(round_to_values(x, valence=valence), x)
+    return with_gradient_of(round_to_values(x, valence=valence), x)
 
 
 def commitment(tables: Float[Array, "gate row"], *, valence: int = 3) -> Float[Array, ""]:

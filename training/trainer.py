@@ -2,25 +2,28 @@
 
 import dataclasses
 from dataclasses import dataclass
+from pathlib import Path
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 
 from trilut import __version__
 from trilut.data import Dataset, Split
 from trilut.encoder import Encoder
 from trilut.netlist import Netlist
-from trilut.training.config import TrainingConfig
+from trilut.training.checkpoint import Journal, Measurement
+from trilut.training.config import TrainingConfig, TrainingError
 from trilut.training.encoding import fit_encoder
 from trilut.training.harden import harden
-from trilut.training.loop import Measurement, Progress, fit
-from trilut.training.network import LayerFunction, Parameters, Samples, accuracy
-from trilut.training.recipes import harden_tables, make_recipe
-from trilut.training.relax import look_up
-from trilut.training.wiring import random_wiring
+from trilut.training.loop import Progress, fit
+from trilut.training.network import LayerFunction, Parameters, Samples, Topology, accuracy
+from trilut.training.phases import make_phases
+from trilut.training.recipes import Recipe, harden_tables
+from trilut.training.relax import lookup_layer
+from trilut.training.step import Learned
 
-__all__ = ["Accuracies", "TrainingResult", "train"]
+__all__ = ["Accuracies", "Fitted", "TrainingResult", "fit_dataset", "train"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,42 @@ class TrainingResult:
     history: list[Measurement]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """A trained network of any valence, not yet a netlist.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The recipe of the last phase.
+    learned : Learned
+        Parameters and wiring.
+    tables : tuple of float32 arrays [gate, row]
+        The truth tables that the layers harden to.
+    topology, encoder
+        What the network reads and sums.
+    soft, hardened, history
+        As in TrainingResult.
+    """
+
+    recipe: Recipe
+    learned: Learned
+    tables: Parameters
+    topology: Topology
+    encoder: Encoder
+    soft: Accuracies
+    hardened: Accuracies
+    history: list[Measurement]
+
+
 def train(
-    dataset: Dataset, config: TrainingConfig | None = None, *, progress: Progress | None = None
+    dataset: Dataset,
+    config: TrainingConfig | None = None,
+    *,
+    progress: Progress | None = None,
+    directory: Path | None = None,
+    resume: bool = False,
+    mesh: Mesh | None = None,
 ) -> TrainingResult:
     """Train a circuit and harden it. The same data and settings give the same netlist.
 
@@ -70,59 +107,104 @@ def train(
         The settings; by default those that suit the data set.
     progress : callable, optional
         See :data:`trilut.training.loop.Progress`. What it raises ends the training.
+    directory : Path, optional
+        Where ``metrics.jsonl`` and checkpoints are written as the training goes on.
+    resume : bool
+        Whether to go on from the checkpoint in the directory, if there is one. The netlist is the
+        same as if the training had never been interrupted.
+    mesh : Mesh, optional
+        The devices to train on, from :func:`trilut.training.make_mesh`; by default the first one.
 
     Raises
     ------
     TrainingError
-        If the settings do not fit the data, or if the loss becomes infinite or NaN.
+        If the settings do not fit the data or the checkpoint, or if the loss diverges.
     DataError
         If the features tell nothing.
     """
     config = config or TrainingConfig.for_dataset(dataset)
-    head = config.head(dataset.class_names)
-    encoder = fit_encoder(
-        dataset.train.x,
-        dataset.feature_names,
-        thresholds=config.thresholds,
-        delta=config.delta,
-        spacing=config.spacing,
-        bits=config.bits,
-    )
-    recipe = make_recipe(config, tau=head.tau)
-    wiring = jax.tree.map(
-        jnp.asarray, random_wiring(encoder.num_trits, config.layers, seed=config.seed)
-    )
-    validation = _encode(encoder, dataset.validation)
-    parameters, history = fit(
-        recipe,
-        wiring,
-        _encode(encoder, dataset.train),
-        validation,
-        dataset.num_classes,
-        config,
-        progress=progress,
-    )
-    test = _encode(encoder, dataset.test)
-
-    def accuracies(layer_function: LayerFunction, learned: Parameters) -> Accuracies:
-        measure = (
-            accuracy(layer_function, learned, wiring, samples, dataset.num_classes)
-            for samples in (validation, test)
+    if config.valence > 3:
+        raise TrainingError(
+            f"Setting 'valence' is {config.valence}, but a netlist has valence 2 or 3; "
+            "use trilut.training.fit_dataset"
         )
-        return Accuracies(*measure)
-
-    tables = harden_tables(recipe, parameters)
-    soft, hardened = accuracies(recipe.layer, parameters), accuracies(look_up, tables)
+    fitted = fit_dataset(
+        dataset, config, progress=progress, directory=directory, resume=resume, mesh=mesh
+    )
     provenance = {
         "trilut": __version__,
         "data": {"name": dataset.name, "seed": dataset.seed},
         "training": dataclasses.asdict(config),
-        "accuracy": {"soft": dataclasses.asdict(soft), "hardened": dataclasses.asdict(hardened)},
+        "accuracy": {
+            "soft": dataclasses.asdict(fitted.soft),
+            "hardened": dataclasses.asdict(fitted.hardened),
+        },
     }
     netlist = harden(
-        tables, wiring, encoder=encoder, head=head, name=dataset.name, provenance=provenance
+        fitted.tables,
+        fitted.learned.wiring,
+        fitted.topology,
+        encoder=fitted.encoder,
+        head=config.head(dataset.class_names),
+        name=dataset.name,
+        provenance=provenance,
     )
-    return TrainingResult(netlist, config, soft, hardened, history)
+    return TrainingResult(netlist, config, fitted.soft, fitted.hardened, fitted.history)
+
+
+def fit_dataset(
+    dataset: Dataset,
+    config: TrainingConfig,
+    *,
+    progress: Progress | None = None,
+    directory: Path | None = None,
+    resume: bool = False,
+    mesh: Mesh | None = None,
+) -> Fitted:
+    """Train a network of any valence; parameters and errors are those of :func:`train`."""
+    phases = make_phases(config, tau=config.head(dataset.class_names).tau)
+    encoder = _fit_encoder(dataset, config)
+    topology = Topology(dataset.num_classes, config.skip, config.output_layers)
+    samples, validation = _encode(encoder, dataset.train), _encode(encoder, dataset.validation)
+    journal = None if directory is None else Journal(directory, config, samples)
+    learned, history = fit(
+        phases,
+        samples,
+        validation,
+        topology,
+        config,
+        progress=progress,
+        journal=journal,
+        resume=resume,
+        mesh=mesh,
+    )
+    test = _encode(encoder, dataset.test)
+
+    def accuracies(layer_function: LayerFunction, parameters: Parameters) -> Accuracies:
+        measure = (
+            accuracy(layer_function, parameters, learned.wiring, part, topology)
+            for part in (validation, test)
+        )
+        return Accuracies(*measure)
+
+    recipe = phases[-1].recipe
+    tables = harden_tables(recipe, learned.parameters)
+    soft = accuracies(recipe.layer, learned.parameters)
+    hardened = accuracies(lookup_layer(recipe.valence), tables)
+    return Fitted(recipe, learned, tables, topology, encoder, soft, hardened, history)
+
+
+def _fit_encoder(dataset: Dataset, config: TrainingConfig) -> Encoder:
+    # An even valence has no UNKNOWN to encode to.
+    return fit_encoder(
+        dataset.train.x,
+        dataset.feature_names,
+        thresholds=config.thresholds,
+        delta=config.delta if config.valence % 2 else 0.0,
+        spacing=config.spacing,
+        bits=config.bits,
+        valence=3 if config.valence % 2 else 2,
+    )
 
 
 def _encode(encoder: Encoder, split: Split) -> Samples:

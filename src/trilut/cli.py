@@ -16,6 +16,10 @@ __all__ = ["main", "run"]
 
 _INTERRUPTED = 130
 
+# As in trilut.training.config, which cannot be asked here: `--help` must not wait for JAX.
+_RECIPES = ["hard", "paper", "paper-then-hard", "noise", "dlgn", "dlgn-naive"]
+_WIRINGS = ["random", "unique", "local", "learned"]
+
 
 def run() -> NoReturn:
     """Run the command line as a program."""
@@ -93,6 +97,26 @@ def _add_net(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("net", metavar="NET", type=Path, help="netlist file, NAME.trilut")
 
 
+def _add_dataset(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "dataset",
+        metavar="DATASET",
+        help="name of a data set, or a file: .csv, .npz, or a directory of images",
+    )
+    _add_label(parser)
+
+
+def _add_label(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--label", metavar="COLUMN", help="column of a .csv with the classes; default: the last"
+    )
+
+
+def _with_label(dataset: str, label: str | None) -> str:
+    """Return the name that stands for a table with this label column."""
+    return dataset if label is None else f"{dataset}:label={label}"
+
+
 def _add_output(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path, required=True, help=f"directory for {what}"
@@ -102,12 +126,32 @@ def _add_output(parser: argparse.ArgumentParser, what: str) -> None:
 def _add_training_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that become a TrainingConfig; left out, the data set's own defaults hold."""
     options = parser.add_argument_group("training (defaults depend on the data set)")
-    options.add_argument("--recipe", choices=["hard", "paper"], help="how the gates are trained")
+    options.add_argument("--recipe", choices=_RECIPES, help="how the gates are trained")
     options.add_argument("--layers", metavar="N,N,…", type=_layers, help="gates of each layer")
+    options.add_argument("--wiring", choices=_WIRINGS, help="how the parents of gates are chosen")
+    options.add_argument("--window", metavar="N", type=int, help="values that local wiring reaches")
+    options.add_argument(
+        "--candidates", metavar="N", type=int, help="values that learned wiring chooses from"
+    )
+    options.add_argument(
+        "--distance-cost", metavar="C", type=float, help="what learned wiring charges for distance"
+    )
+    options.add_argument(
+        "--skip", action="store_const", const=True, help="let all layers read the inputs"
+    )
+    options.add_argument(
+        "--output-layers", metavar="N", type=int, help="how many of the last layers are outputs"
+    )
     options.add_argument("--thresholds", metavar="K", type=int, help="thresholds of each feature")
     options.add_argument("--delta", metavar="D", type=float, help="width of the UNKNOWN band, 0…1")
+    options.add_argument("--valence", metavar="Q", type=int, help="truth values: 3, or 2")
     options.add_argument("--steps", metavar="N", type=int, help="number of batches")
+    options.add_argument("--batch", metavar="N", type=int, help="samples in a batch")
+    options.add_argument("--learning-rate", metavar="R", type=float, help="step size of Adam")
     options.add_argument("--seed", metavar="N", type=int, help="seed of data, wiring and training")
+    options.add_argument(
+        "--resume", action="store_true", help="go on from the checkpoint in DIR, if there is one"
+    )
 
 
 def _layers(text: str) -> tuple[int, ...]:
@@ -119,8 +163,22 @@ def _layers(text: str) -> tuple[int, ...]:
         ) from None
 
 
+def _shares(text: str) -> tuple[float, ...]:
+    try:
+        shares = tuple(float(share) for share in text.split(","))
+    except ValueError:
+        shares = (-1.0,)
+    if not all(0 <= share <= 1 for share in shares):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of shares 0…1 like 0.1,0.2")
+    return shares
+
+
 def _training_settings(args: argparse.Namespace) -> dict[str, Any]:
-    names = ("recipe", "layers", "thresholds", "delta", "steps", "seed")
+    names = (
+        *("recipe", "layers", "wiring", "window", "candidates", "distance_cost", "skip"),
+        *("output_layers", "thresholds", "delta", "valence", "steps", "batch", "learning_rate"),
+        "seed",
+    )
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
 
 
@@ -140,6 +198,10 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+def _number_or_auto(text: str) -> int | str:
+    return text if text == "auto" else _positive(text)
+
+
 def _add_flow(commands: Any) -> None:
     parser = _command(
         commands,
@@ -148,7 +210,7 @@ def _add_flow(commands: Any) -> None:
         "train, harden, write Verilog, verify it, place and route it, and report",
         "trilut flow moons -o build/moons",
     )
-    parser.add_argument("dataset", metavar="DATASET", help="name of a data set")
+    _add_dataset(parser)
     _add_output(parser, "netlist, Verilog and reports")
     _add_training_options(parser)
     _add_hardware_options(parser)
@@ -160,11 +222,12 @@ def _flow(args: argparse.Namespace) -> int:
     from trilut.flow import run_flow
 
     report = run_flow(
-        args.dataset,
+        _with_label(args.dataset, args.label),
         args.output,
         settings=_training_settings(args),
         pipeline=args.pipeline,
         target=args.target,
+        resume=args.resume,
     )
     _print(args, report.title, report.summary, report.document)
     return 0 if report.passed else 1
@@ -178,8 +241,8 @@ def _add_train(commands: Any) -> None:
         "train a network and harden it to a netlist",
         "trilut train moons --recipe hard -o build/run",
     )
-    parser.add_argument("dataset", metavar="DATASET", help="name of a data set")
-    _add_output(parser, "net.trilut and metrics.jsonl")
+    _add_dataset(parser)
+    _add_output(parser, "net.trilut, metrics.jsonl and checkpoints")
     _add_training_options(parser)
     _add_json(parser)
 
@@ -188,7 +251,9 @@ def _train(args: argparse.Namespace) -> None:
     from trilut.flow import train_to_directory
     from trilut.summary import accuracy_rows
 
-    trained = train_to_directory(args.dataset, args.output, _training_settings(args))
+    dataset = _with_label(args.dataset, args.label)
+    settings = _training_settings(args)
+    trained = train_to_directory(dataset, args.output, settings, resume=args.resume)
     _print(args, f"{args.dataset}: test set", accuracy_rows(trained.accuracy), trained.accuracy)
 
 
@@ -198,31 +263,73 @@ def _add_eval(commands: Any) -> None:
         "eval",
         _eval,
         "measure a netlist on a data set",
-        "trilut eval build/run/net.trilut --data moons",
+        "trilut eval build/run/net.trilut --data moons --drop 0.1,0.2 --control",
     )
     _add_net(parser)
-    parser.add_argument("--data", metavar="NAME", help="data set; default: the trained one")
+    parser.add_argument(
+        "--data", metavar="DATASET", help="name or file of a data set; default: the trained one"
+    )
+    _add_label(parser)
     parser.add_argument("--seed", metavar="N", type=int, help="seed of the data set")
     parser.add_argument(
-        "--engine", choices=["lookup", "reference"], default="lookup", help="simulator"
+        "--part",
+        choices=["train", "validation", "test", "all"],
+        help="which samples; default: test, but all of a file that it was not trained on",
+    )
+    parser.add_argument(
+        "--drop",
+        metavar="P,P,…",
+        type=_shares,
+        default=(),
+        help="measure with this share of the features missing, too",
+    )
+    parser.add_argument(
+        "--control", action="store_true", help="measure the same wiring with random gates, too"
+    )
+    parser.add_argument(
+        "--engine",
+        choices=["fast", "jax", "lookup", "reference"],
+        default="fast",
+        help="simulator; all give the same answers",
     )
     _add_json(parser)
 
 
 def _eval(args: argparse.Namespace) -> None:
-    from trilut.evaluation import evaluate_split
+    from trilut.data.files import is_table_name
+    from trilut.evaluation import (
+        default_part,
+        evaluate_split,
+        is_own_file,
+        missing_curve,
+        samples_for,
+        table_samples,
+        untrained,
+    )
     from trilut.flow import netlist_dataset
-    from trilut.summary import evaluation_rows
+    from trilut.summary import control_rows, evaluation_rows, missing_rows, plain
 
     netlist = trilut.load(args.net)
-    dataset = netlist_dataset(netlist, name=args.data, seed=args.seed)
-    evaluation = evaluate_split(netlist, dataset.test, engine=args.engine)
-    _print(
-        args,
-        f"{netlist.name} on the test set of {dataset.name}",
-        evaluation_rows(evaluation),
-        evaluation,
-    )
+    name = None if args.data is None else _with_label(args.data, args.label)
+    part = args.part or default_part(netlist, name)
+    if args.label is None and is_own_file(netlist, name):
+        # By the name that it remembers, the label column and the seed of the split come too.
+        name = None
+    if name is not None and part == "all" and is_table_name(name):
+        split = table_samples(netlist, name)
+    else:
+        dataset = netlist_dataset(netlist, name=name, seed=args.seed)
+        name, split = dataset.name, samples_for(netlist, dataset, part=part)
+    evaluation = evaluate_split(netlist, split, engine=args.engine)
+    rows, document = evaluation_rows(evaluation), plain(evaluation)
+    if args.drop:
+        points = missing_curve(netlist, split, dropped=args.drop, engine=args.engine)
+        rows, document = rows | missing_rows(points), document | {"missing": points}
+    if args.control:
+        control = evaluate_split(untrained(netlist), split, engine=args.engine)
+        rows, document = rows | control_rows(control), document | {"untrained": control}
+    samples = f"all {len(split)} samples" if part == "all" else f"the {part} set"
+    _print(args, f"{netlist.name} on {samples} of {name}", rows, document)
 
 
 def _add_info(commands: Any) -> None:
@@ -258,13 +365,19 @@ def _add_optimize(commands: Any) -> None:
         action="store_true",
         help="also drop behaviour that no training sample shows, and report what that costs",
     )
+    parser.add_argument(
+        "--feature-bits",
+        metavar="N|auto",
+        type=_number_or_auto,
+        help="narrower features; auto: the fewest bits that lose at most 0.1 pp in validation",
+    )
     _add_json(parser)
 
 
 def _optimize(args: argparse.Namespace) -> None:
     from trilut.flow import optimize_file
 
-    facts = optimize_file(args.net, args.output, lossy=args.lossy)
+    facts = optimize_file(args.net, args.output, lossy=args.lossy, feature_bits=args.feature_bits)
     _print(args, str(args.output), {key: str(value) for key, value in facts.items()}, facts)
 
 
@@ -288,12 +401,31 @@ def _add_verilog(commands: Any) -> None:
     parser.add_argument(
         "--no-optimize", action="store_true", help="build every gate of the netlist as it is"
     )
+    parser.add_argument(
+        "--axi",
+        metavar="BITS",
+        type=_positive,
+        help="AXI4-Streams at both ends, with input beats of so many bits, a multiple of 8",
+    )
+    parser.add_argument(
+        "--format",
+        choices=["verilog", "rtlil", "blif", "blif-mv"],
+        default="verilog",
+        help="language; blif and blif-mv hold the gates only",
+    )
     _add_json(parser)
 
 
 def _verilog(args: argparse.Namespace) -> None:
-    from trilut.hdl import InputKind, write_verilog
+    from trilut.flow import write_blif
+    from trilut.hdl import DesignFormat, InputKind, write_verilog
 
+    if args.format in ("blif", "blif-mv"):
+        path = write_blif(args.net, args.output, args.format, top=args.top)
+        _print(args, args.format, {"file": str(path)}, {"file": str(path)})
+        return
+    if args.axi is not None and args.axi % 8:
+        raise TrilutError(f"Beats of an AXI stream are whole bytes, not {args.axi} bits")
     design = write_verilog(
         trilut.load(args.net),
         args.output,
@@ -301,6 +433,8 @@ def _verilog(args: argparse.Namespace) -> None:
         pipeline=args.pipeline,
         input_kind=InputKind(args.input) if args.input else None,
         optimized=not args.no_optimize,
+        axi_beat_bits=args.axi,
+        design_format=DesignFormat[args.format.upper()],
     )
     facts = {
         "file": str(design.path),
@@ -367,8 +501,17 @@ def _add_synth(commands: Any) -> None:
     parser.add_argument("net", metavar="NET", type=Path, nargs="?", help="netlist file")
     parser.add_argument("--list", action="store_true", help="list the targets and stop")
     parser.add_argument("--target", metavar="NAME", default="ecp5", help="target name or file")
-    _add_hardware_options(parser)
+    parser.add_argument(
+        "--pipeline",
+        metavar="N|auto",
+        type=_number_or_auto,
+        default=2,
+        help="layers between registers; auto: the most that meet the frequency",
+    )
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of the placer")
+    parser.add_argument(
+        "--frequency", metavar="MHZ", type=float, default=200.0, help="clock frequency to aim at"
+    )
     parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path, help="directory for logs and reports"
     )
@@ -388,7 +531,12 @@ def _synth(args: argparse.Namespace) -> int | None:
     from trilut.summary import synthesis_rows
 
     result = synthesize_file(
-        args.net, args.output, target=args.target, pipeline=args.pipeline, seed=args.seed
+        args.net,
+        args.output,
+        target=args.target,
+        pipeline=args.pipeline,
+        frequency=args.frequency,
+        seed=args.seed,
     )
     _print(args, f"{args.net.name} on {args.target}", synthesis_rows(result), result)
     return None
@@ -442,12 +590,24 @@ def _add_data(commands: Any) -> None:
     )
     _add_dataset(describing)
     describing.add_argument("--seed", metavar="N", type=int, default=0, help="seed of its split")
+    describing.add_argument(
+        "--delta",
+        metavar="D,D,…",
+        type=_shares,
+        default=(),
+        help="show the best accuracy behind encoders with UNKNOWN bands of these widths, too",
+    )
+    describing.add_argument(
+        "--thresholds", metavar="K", type=_positive, default=3, help="thresholds of the encoders"
+    )
+    describing.add_argument(
+        "--spacing",
+        choices=["uniform", "quantile"],
+        default="uniform",
+        help="what the thresholds cut into equal parts: the range or the samples",
+    )
     for action in (listing, fetching, describing):
         _add_json(action)
-
-
-def _add_dataset(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dataset", metavar="DATASET", help="name of a data set")
 
 
 def _data_list(args: argparse.Namespace) -> None:
@@ -472,10 +632,27 @@ def _data_fetch(args: argparse.Namespace) -> None:
 
 def _data_info(args: argparse.Namespace) -> None:
     from trilut.data import dataset_facts, load_dataset
-    from trilut.summary import dataset_rows
+    from trilut.summary import dataset_rows, encoding_text
 
-    facts = dataset_facts(load_dataset(args.dataset, seed=args.seed))
-    _print(args, facts["name"], dataset_rows(facts), facts)
+    dataset = load_dataset(args.dataset, seed=args.seed, label=args.label)
+    facts = dataset_facts(dataset)
+    rows = dataset_rows(facts)
+    if args.delta:
+        from trilut.training.encoding import fit_encoder, measure_encoding
+
+        facts["encodings"] = {}
+        for delta in args.delta:
+            encoder = fit_encoder(
+                dataset.train.x,
+                dataset.feature_names,
+                thresholds=args.thresholds,
+                delta=delta,
+                spacing=args.spacing,
+            )
+            measure = measure_encoding(encoder, dataset)
+            facts["encodings"][f"{delta:g}"] = measure
+            rows[f"encoded, delta {delta:g}"] = encoding_text(measure)
+    _print(args, facts["name"], rows, facts)
 
 
 def _print(args: argparse.Namespace, title: str, rows: dict[str, str], document: object) -> None:

@@ -1,19 +1,51 @@
 """How good a circuit is on labelled samples."""
 
+import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
-from trilut.data import Split
-from trilut.errors import NetlistError
+import numpy as np
+
+from trilut.data import Dataset, Split
+from trilut.data.dataset import Integers, Samples
+from trilut.data.files import file_path, split_label
+from trilut.data.tables import number_classes, read_table
+from trilut.errors import DataError, NetlistError
+from trilut.gates import truth_values
+from trilut.head import Decisions
 from trilut.metrics import (
     abstained_fraction,
     accuracy,
     accuracy_at_coverage,
+    class_accuracies,
+    confusion_matrix,
+    coverage_area,
+    coverage_curve,
     encoding_ceiling,
+    margin_separation,
     unknown_fraction,
 )
 from trilut.netlist import Netlist
 
-__all__ = ["Evaluation", "evaluate_split"]
+__all__ = [
+    "Evaluation",
+    "MissingPoint",
+    "Part",
+    "default_part",
+    "evaluate_split",
+    "is_own_file",
+    "missing_curve",
+    "samples_for",
+    "table_samples",
+    "untrained",
+]
+
+Part = Literal["train", "validation", "test", "all"]
+"""A split of a data set, or all of its samples."""
+
+# Samples that lose features at a time: as floating-point numbers, images are large.
+_BLOCK = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +66,17 @@ class Evaluation:
         Share of samples on which the circuit abstains.
     ceiling : float
         The best accuracy that any circuit behind this encoder could have on these samples.
+    coverage_area : float
+        Area under the accuracy over the coverage.
+    margin : mapping
+        Mean margin of the ``right`` and ``wrong`` decisions, and ``ranking``, the probability that
+        a right one has the larger: see :class:`trilut.metrics.MarginSeparation`.
+    class_accuracy : mapping
+        Accuracy on the samples of each class, None for a class without samples.
+    confusion : list of list of int
+        Number of samples [class, chosen class].
+    coverage_curve : mapping
+        What abstaining below each margin gives: lists of ``margin``, ``coverage``, ``accuracy``.
     """
 
     samples: int
@@ -43,6 +86,33 @@ class Evaluation:
     unknown: float
     abstained: float
     ceiling: float
+    coverage_area: float
+    margin: Mapping[str, float | None]
+    class_accuracy: Mapping[str, float | None]
+    confusion: list[list[int]]
+    coverage_curve: Mapping[str, list[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class MissingPoint:
+    """What a circuit does when some features are missing.
+
+    Parameters
+    ----------
+    dropped : float
+        Probability that a feature is missing.
+    accuracy : float
+        Right classes among all samples, abstained ones included.
+    abstained : float
+        Share of samples on which the circuit abstains.
+    accuracy_answered : float, optional
+        Right classes among the others; None if there are no others.
+    """
+
+    dropped: float
+    accuracy: float
+    abstained: float
+    accuracy_answered: float | None
 
 
 def evaluate_split(netlist: Netlist, split: Split, *, engine: str = "lookup") -> Evaluation:
@@ -58,12 +128,11 @@ def evaluate_split(netlist: Netlist, split: Split, *, engine: str = "lookup") ->
     from trilut.sim import evaluate
 
     if netlist.encoder is None or netlist.head is None:
-        raise NetlistError(
-            f"Netlist {netlist.name!r} has no encoder or no head, so it cannot classify samples"
-        )
+        raise _cannot_classify(netlist)
     trits = netlist.encoder.encode(split.x)
     outputs = evaluate(netlist, trits, engine=engine)
     decisions = netlist.head.decide(netlist.head.scores(outputs))
+    curve = coverage_curve(decisions, split.y)
     return Evaluation(
         samples=len(split),
         accuracy=accuracy(decisions, split.y),
@@ -72,4 +141,212 @@ def evaluate_split(netlist: Netlist, split: Split, *, engine: str = "lookup") ->
         unknown=unknown_fraction(outputs),
         abstained=abstained_fraction(decisions),
         ceiling=encoding_ceiling(trits, split.y),
+        coverage_area=coverage_area(decisions, split.y),
+        margin=dataclasses.asdict(margin_separation(decisions, split.y)),
+        class_accuracy=dict(
+            zip(netlist.head.classes, class_accuracies(decisions, split.y), strict=True)
+        ),
+        confusion=confusion_matrix(decisions, split.y).tolist(),
+        coverage_curve={
+            "margin": curve.margin.tolist(),
+            "coverage": curve.coverage.tolist(),
+            "accuracy": curve.accuracy.tolist(),
+        },
+    )
+
+
+def missing_curve(
+    netlist: Netlist,
+    split: Split,
+    *,
+    dropped: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
+    seed: int = 0,
+    engine: str = "lookup",
+) -> list[MissingPoint]:
+    """Measure a circuit on samples that have lost some of their features.
+
+    Every value is lost on its own, with the same probability. What is lost at one probability is
+    lost at all larger ones too, and the same values are lost for every circuit: two curves with one
+    seed can be compared point by point.
+
+    Parameters
+    ----------
+    dropped : tuple of float
+        Probabilities, 0…1.
+    seed : int
+        Seed of the choice.
+
+    Raises
+    ------
+    NetlistError
+        If the netlist has no encoder or no head.
+    DataError
+        If the split has other features than the netlist.
+    """
+    for probability in dropped:
+        if not 0 <= probability <= 1:
+            raise ValueError(f"Share of dropped features must be 0…1, not {probability}")
+    return [_missing_point(netlist, split, share, seed, engine) for share in dropped]
+
+
+def _missing_point(
+    netlist: Netlist, split: Split, share: float, seed: int, engine: str
+) -> MissingPoint:
+    from trilut.sim import evaluate
+
+    if netlist.encoder is None or netlist.head is None:
+        raise _cannot_classify(netlist)
+    generator = np.random.default_rng(seed)
+    scores = []
+    for start in range(0, len(split), _BLOCK):
+        block = split.x[start : start + _BLOCK]
+        lost = generator.random(block.shape) < share
+        trits = netlist.encoder.encode(np.where(lost, np.nan, block))
+        scores.append(netlist.head.scores(evaluate(netlist, trits, engine=engine)))
+    decisions = netlist.head.decide(np.concatenate(scores))
+    return MissingPoint(
+        dropped=share,
+        accuracy=accuracy(decisions, split.y),
+        abstained=abstained_fraction(decisions),
+        accuracy_answered=_accuracy_answered(decisions, split),
+    )
+
+
+def _accuracy_answered(decisions: Decisions, split: Split) -> float | None:
+    answered = ~decisions.unknown
+    if not answered.any():
+        return None
+    return float(np.mean(decisions.chosen[answered] == split.y[answered]))
+
+
+def untrained(netlist: Netlist, *, seed: int = 0) -> Netlist:
+    """Return the circuit with the same wiring, encoder and head, but with random gates.
+
+    What it shows too, training has not done: about a third of its outputs are UNKNOWN and its gates
+    are as diverse as can be, though it knows nothing.
+    """
+    values = truth_values(netlist.valence).astype(np.int8)
+    table = np.random.default_rng(seed).choice(values, netlist.table.shape)
+    return dataclasses.replace(
+        netlist,
+        table=table,
+        name=f"{netlist.name} (untrained)",
+        provenance={**netlist.provenance, "untrained": {"seed": seed}},
+    )
+
+
+def samples_for(netlist: Netlist, dataset: Dataset, *, part: Part = "test") -> Split:
+    """Return samples of a data set with the features and classes of a netlist, matched by name.
+
+    Raises
+    ------
+    NetlistError
+        If the netlist has no encoder or no head.
+    DataError
+        If the data set lacks a feature of the netlist, or has a class that the netlist has not.
+    """
+    if netlist.encoder is None or netlist.head is None:
+        raise _cannot_classify(netlist)
+    columns = _columns([feature.name for feature in netlist.encoder.features], netlist, dataset)
+    x, y = _part(dataset, part)
+    labels = _class_numbers(netlist, dataset.name, dataset.class_names, y)
+    return Split(x if columns is None else x[:, columns], labels)
+
+
+def table_samples(netlist: Netlist, name: str) -> Split:
+    """Return all samples of a table with the features and classes of a netlist, matched by name.
+
+    Other columns may hold anything. There may be few samples, or of one class only.
+
+    Parameters
+    ----------
+    name : str
+        Path of the table, with ``:label=COLUMN`` for the column of the classes; without, it is that
+        of the table that the netlist was trained on, if there is such a column, or the last.
+
+    Raises
+    ------
+    NetlistError
+        If the netlist has no encoder or no head.
+    FormatError, DataError
+        If the table cannot be read, lacks a feature, or has a class that the netlist has not.
+    """
+    if netlist.encoder is None or netlist.head is None:
+        raise _cannot_classify(netlist)
+    path, label = split_label(name)
+    table = read_table(path)
+    if label is None:
+        own = split_label(_trained_on(netlist) or "")[1]
+        label = own if own in table.header else table.header[-1]
+    x = table.numbers([table.column(feature.name) for feature in netlist.encoder.features])
+    classes, y = number_classes(table.labels(table.column(label)))
+    return Split(x, _class_numbers(netlist, name, classes, y))
+
+
+def default_part(netlist: Netlist, name: str | None) -> Part:
+    """Return which samples of a data set to measure, if the user does not say.
+
+    Those of the test set; but all of them, if the data set is a file that the netlist was not
+    trained on. No name stands for what it was trained on.
+    """
+    is_file = name is not None and file_path(name) is not None
+    return "all" if is_file and not is_own_file(netlist, name) else "test"
+
+
+def is_own_file(netlist: Netlist, name: str | None) -> bool:
+    """Return whether a name means the file that a netlist was trained on, however it is spelt."""
+    path, own = (file_path(each) if each else None for each in (name, _trained_on(netlist)))
+    return path is not None and own is not None and path.samefile(own)
+
+
+def _trained_on(netlist: Netlist) -> str | None:
+    """Return the name of the data set that a netlist was trained on, if it says so."""
+    origin = netlist.provenance.get("data")
+    name = origin.get("name") if isinstance(origin, dict) else None
+    return name if isinstance(name, str) and name else None
+
+
+def _class_numbers(
+    netlist: Netlist, name: str, class_names: tuple[str, ...], y: Integers
+) -> Integers:
+    """Return labels as the netlist numbers its classes."""
+    assert netlist.head is not None
+    classes = netlist.head.classes
+    for label in np.unique(y):
+        if class_names[label] not in classes:
+            raise DataError(
+                f"Data set {name!r} has the class {class_names[label]!r}, "
+                f"but netlist {netlist.name!r} knows only {', '.join(map(repr, classes))}"
+            )
+    number = [classes.index(each) if each in classes else -1 for each in class_names]
+    return np.array(number)[y]
+
+
+def _part(dataset: Dataset, part: Part) -> tuple[Samples, Integers]:
+    if part != "all":
+        split: Split = getattr(dataset, part)
+        return split.x, split.y
+    splits = (dataset.train, dataset.validation, dataset.test)
+    return np.concatenate([each.x for each in splits]), np.concatenate([each.y for each in splits])
+
+
+def _columns(wanted: list[str], netlist: Netlist, dataset: Dataset) -> list[int] | None:
+    """Return the column of each feature; None if they are those of the data set as they stand."""
+    if tuple(wanted) == dataset.feature_names:
+        return None
+    column = {name: number for number, name in enumerate(dataset.feature_names)}
+    for name in wanted:
+        if name not in column:
+            found = ", ".join(map(repr, dataset.feature_names[:8]))
+            more = ", …" if dataset.num_features > 8 else ""
+            raise DataError(
+                f"Data set {dataset.name!r} has no feature {name!r}, which netlist "
+                f"{netlist.name!r} reads; it has {found}{more}"
+            )
+    return [column[name] for name in wanted]
+
+
+def _cannot_classify(netlist: Netlist) -> NetlistError:
+    return NetlistError(
+        f"Netlist {netlist.name!r} has no encoder or no head, so it cannot classify samples"
     )

@@ -4,18 +4,21 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from trilut import interrupt
+from trilut.blif import to_blif, to_blif_mv
 from trilut.console import Stage, stages
 from trilut.data import Dataset, load_dataset
 from trilut.errors import DataError
 from trilut.evaluation import evaluate_split
 from trilut.files import make_directory, work_directory, write_atomically
 from trilut.format import load, save
+from trilut.identifier import check_identifier
 from trilut.metrics import cell_vote_accuracy
+from trilut.narrow import narrow_features, search_feature_bits
 from trilut.netlist import Netlist
 from trilut.optimize import optimize
 from trilut.report import Report, make_report, write_report
@@ -29,6 +32,7 @@ __all__ = [
     "synthesize_file",
     "train_to_directory",
     "verify_file",
+    "write_blif",
 ]
 
 
@@ -62,6 +66,7 @@ def run_flow(
     pipeline: int = 2,
     target: str = "ecp5",
     num_random: int = 10_000,
+    resume: bool = False,
 ) -> Report:
     """Train, harden, write Verilog, verify it, place and route it, and report.
 
@@ -82,6 +87,8 @@ def run_flow(
         Name of a synthesis target.
     num_random : int
         Random vectors of the regression.
+    resume : bool
+        Whether to go on from a training's checkpoint in the output directory, if there is one.
 
     Raises
     ------
@@ -96,7 +103,7 @@ def run_flow(
     # A wrong name should not wait for the end of the training.
     load_target(target)
     with stages() as show:
-        trained = _train(samples, output, settings, show.start("train"))
+        trained = _train(samples, output, settings, show.start("train"), resume=resume)
         stage = show.start("Verilog")
         design = write_verilog(trained.netlist, output, pipeline=pipeline)
         stage.finish(f"{design.path}, latency {design.latency} cycles")
@@ -123,11 +130,19 @@ def run_flow(
     return report
 
 
-def train_to_directory(dataset: str, output: Path, settings: Mapping[str, Any]) -> Trained:
-    """Train on a data set and write ``net.trilut`` and ``metrics.jsonl`` into a directory."""
+def train_to_directory(
+    dataset: str, output: Path, settings: Mapping[str, Any], *, resume: bool = False
+) -> Trained:
+    """Train on a data set and write ``net.trilut`` and ``metrics.jsonl`` into a directory.
+
+    Parameters
+    ----------
+    resume : bool
+        Whether to go on from the checkpoint in the directory, if there is one.
+    """
     samples = load_dataset(dataset, seed=settings.get("seed", 0))
     with stages() as show:
-        return _train(samples, output, settings, show.start("train"))
+        return _train(samples, output, settings, show.start("train"), resume=resume)
 
 
 def verify_file(
@@ -171,38 +186,88 @@ def verify_file(
 
 
 def synthesize_file(
-    path: Path, output: Path, *, target: str = "ecp5", pipeline: int = 2, seed: int = 1
+    path: Path,
+    output: Path,
+    *,
+    target: str = "ecp5",
+    pipeline: int | Literal["auto"] = 2,
+    frequency: float = 200.0,
+    seed: int = 1,
 ) -> dict[str, Any]:
-    """Place and route a netlist file; write ``synth-TARGET.json`` and logs into a directory."""
+    """Place and route a netlist file; write ``synth-TARGET.json`` and logs into a directory.
+
+    Parameters
+    ----------
+    pipeline : int or "auto"
+        Layers between registers; "auto" takes the most that meet the frequency.
+    frequency : float
+        Goal of place and route, in MHz.
+    """
     from trilut.hdl import write_verilog
-    from trilut.synth import load_target
+    from trilut.synth import choose_pipeline, load_target
 
     netlist = load(path)
-    name = load_target(target).name
-    with stages() as show, work_directory(output, logs=output / "logs") as work:
-        design = write_verilog(netlist, work, pipeline=pipeline)
-        result = _synthesize(design, target, work, show.start("synth"), seed=seed)
-    write_atomically(output / f"synth-{name}.json", json.dumps(result, indent=2) + "\n")
+    part = load_target(target)
+    with stages() as show:
+        tried: dict[str, Any] = {}
+        if pipeline == "auto":
+            stage = show.start("pipeline")
+            choice = choose_pipeline(netlist, part, frequency, out=output, progress=stage.step)
+            verdict = "meets" if choice.is_met else "misses"
+            stage.finish(f"a register every {choice.pipeline} layers {verdict} {frequency:g} MHz")
+            pipeline, tried = choice.pipeline, {"pipeline_choice": plain(choice)}
+        with work_directory(output, logs=output / "logs") as work:
+            design = write_verilog(netlist, work, pipeline=pipeline)
+            result = _synthesize(
+                design, target, work, show.start("synth"), seed=seed, frequency=frequency
+            )
+    result |= tried
+    write_atomically(output / f"synth-{part.name}.json", json.dumps(result, indent=2) + "\n")
     return result
 
 
-def optimize_file(path: Path, output: Path, *, lossy: bool = False) -> dict[str, Any]:
-    """Optimise a netlist file into another one, and return the number of gates before and after.
+def write_blif(path: Path, output: Path, language: str, *, top: str = "trilut_top") -> Path:
+    """Write the optimised gates of a netlist file as ``TOP.blif`` or ``TOP.mv``."""
+    netlist = optimize(load(path)).netlist
+    suffix, convert = {"blif": ("blif", to_blif), "blif-mv": ("mv", to_blif_mv)}[language]
+    written = make_directory(output) / f"{check_identifier(top)}.{suffix}"
+    write_atomically(written, convert(netlist, model=top))
+    return written
+
+
+def optimize_file(
+    path: Path,
+    output: Path,
+    *,
+    lossy: bool = False,
+    feature_bits: int | Literal["auto"] | None = None,
+) -> dict[str, Any]:
+    """Optimise a netlist file into another one, and return what changed.
+
+    The last two options change what the circuit computes. For them the netlist must say what it was
+    trained on, and the test accuracy before and after is returned too.
 
     Parameters
     ----------
     lossy : bool
-        Treat rows that no training sample causes as free. The netlist must say what it was trained
-        on; the test accuracy before and after is returned too.
+        Treat rows that no training sample causes as free.
+    feature_bits : int or "auto", optional
+        Bits of a feature; "auto" takes the fewest that lose at most 0.1 pp on the validation set.
     """
     netlist = load(path)
-    dataset = netlist_dataset(netlist) if lossy else None
+    changes_meaning = lossy or feature_bits is not None
+    dataset = netlist_dataset(netlist) if changes_meaning else None
+    smaller = netlist
+    if feature_bits == "auto" and dataset is not None:
+        smaller = search_feature_bits(smaller, dataset.validation)
+    elif isinstance(feature_bits, int):
+        smaller = narrow_features(smaller, feature_bits)
     trits = None
-    if dataset is not None:
-        if netlist.encoder is None:
+    if lossy and dataset is not None:
+        if smaller.encoder is None:
             raise DataError(f"Netlist {netlist.name!r} has no encoder, so it takes no samples")
-        trits = netlist.encoder.encode(dataset.train.x)
-    smaller = optimize(netlist, training_trits=trits).netlist
+        trits = smaller.encoder.encode(dataset.train.x)
+    smaller = optimize(smaller, training_trits=trits).netlist
     save(smaller, output)
     facts: dict[str, Any] = {
         "gates_before": netlist.num_gates,
@@ -213,6 +278,8 @@ def optimize_file(path: Path, output: Path, *, lossy: bool = False) -> dict[str,
     if dataset is not None:
         facts["accuracy_before"] = evaluate_split(netlist, dataset.test).accuracy
         facts["accuracy_after"] = evaluate_split(smaller, dataset.test).accuracy
+    if smaller.encoder is not None:
+        facts["feature_bits"] = max(feature.bits for feature in smaller.encoder.features)
     return facts
 
 
@@ -239,7 +306,14 @@ def netlist_dataset(
     return load_dataset(chosen, seed=seed)
 
 
-def _train(dataset: Dataset, output: Path, settings: Mapping[str, Any], stage: Stage) -> Trained:
+def _train(
+    dataset: Dataset,
+    output: Path,
+    settings: Mapping[str, Any],
+    stage: Stage,
+    *,
+    resume: bool = False,
+) -> Trained:
     make_directory(output)
     stage.step("compiling")
 
@@ -250,7 +324,7 @@ def _train(dataset: Dataset, output: Path, settings: Mapping[str, Any], stage: S
         from trilut.training import TrainingConfig, train
 
         config = TrainingConfig.for_dataset(dataset, **settings)
-        result = train(dataset, config, progress=progress)
+        result = train(dataset, config, progress=progress, directory=output, resume=resume)
     netlist = result.netlist
     assert netlist.encoder is not None
     evaluation = evaluate_split(netlist, dataset.test)
@@ -266,8 +340,6 @@ def _train(dataset: Dataset, output: Path, settings: Mapping[str, Any], stage: S
         "evaluation": plain(evaluation),
     }
     history: list[dict[str, Any]] = [dict(line) for line in result.history]
-    lines = "".join(json.dumps(line) + "\n" for line in history)
-    write_atomically(output / "metrics.jsonl", lines)
     save(netlist, output / "net.trilut")
     stage.finish(
         f"{netlist.num_gates} gates, hardened {percent(evaluation.accuracy)}, "
@@ -314,13 +386,19 @@ def _verify(
 
 
 def _synthesize(
-    design: Any, target: str, work: Path, stage: Stage, *, seed: int = 1
+    design: Any, target: str, work: Path, stage: Stage, *, seed: int = 1, frequency: float = 200.0
 ) -> dict[str, Any]:
     from trilut.synth import load_target, synthesize
 
     result = synthesize(
-        design.path, design.top, load_target(target), out=work, seed=seed, progress=stage.step
+        design.path,
+        design.top,
+        load_target(target),
+        out=work,
+        seed=seed,
+        frequency=frequency,
+        progress=stage.step,
     )
-    frequency = "no timing" if result.timing is None else f"{result.timing.fmax_mhz:.1f} MHz"
-    stage.finish(f"{result.cells.lut4} LUT4, {result.cells.ff} FF, {frequency}")
+    speed = "no timing" if result.timing is None else f"{result.timing.fmax_mhz:.1f} MHz"
+    stage.finish(f"{result.cells.lut4} LUT4, {result.cells.ff} FF, {speed}")
     return {**result.to_dict(), "latency_cycles": design.latency}

@@ -1,13 +1,13 @@
 """Results as rows of text, for the terminal and the report."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trilut.evaluation import Evaluation
+from trilut.evaluation import Evaluation, MissingPoint
 from trilut.format import digest
 from trilut.formula import gate_formulas
 from trilut.gates import fourier_spectrum, gate_name, gate_table, polynomial, table_text
@@ -15,8 +15,12 @@ from trilut.netlist import Netlist
 
 __all__ = [
     "accuracy_rows",
+    "control_rows",
+    "dataset_rows",
+    "encoding_text",
     "evaluation_rows",
     "gate_facts",
+    "missing_rows",
     "netlist_facts",
     "percent",
     "plain",
@@ -47,6 +51,34 @@ def plain(value: Any) -> Any:
     return value
 
 
+def dataset_rows(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Describe a data set from its facts."""
+    lowest, highest = facts["range"]
+    rows = {
+        "features": _listing(facts["features"]),
+        "classes": _listing(facts["classes"]),
+        "samples": ", ".join(f"{count} {split}" for split, count in facts["samples"].items()),
+        "largest class": percent(facts["largest_class"]),
+        "values": f"{lowest:g} … {highest:g}, {facts['type']}",
+        "missing values": percent(facts["missing"]),
+    }
+    if facts["bayes_rate"] is not None:
+        rows["Bayes rate"] = f"{percent(facts['bayes_rate'])} (the best accuracy possible)"
+    return rows
+
+
+def encoding_text(measure: Any) -> str:
+    """Describe what an encoder leaves of a data set."""
+    return (
+        f"ceiling {percent(measure.ceiling)}, cell vote {percent(measure.cell_vote)} "
+        f"({measure.trits} trits, which tell as much as {measure.bits} bits)"
+    )
+
+
+def _listing(names: list[str]) -> str:
+    return f"{len(names)}: {', '.join(names[:10])}{', …' if len(names) > 10 else ''}"
+
+
 def evaluation_rows(evaluation: Evaluation) -> dict[str, str]:
     """Describe how good a circuit is."""
     return {
@@ -56,7 +88,62 @@ def evaluation_rows(evaluation: Evaluation) -> dict[str, str]:
         "abstained samples": percent(evaluation.abstained),
         "Acc@90 / Acc@50": f"{percent(evaluation.accuracy_at_90)} / "
         f"{percent(evaluation.accuracy_at_50)}",
-        "test samples": str(evaluation.samples),
+        "accuracy–coverage area": percent(evaluation.coverage_area),
+        "mean margin": _margin_text(evaluation.margin),
+        "class accuracy": _class_text(evaluation.class_accuracy),
+        **_confusion_rows(evaluation),
+        "samples": str(evaluation.samples),
+    }
+
+
+def _margin_text(margin: Mapping[str, float | None]) -> str:
+    texts = [
+        f"{name} {margin[name]:.1f}" for name in ("right", "wrong") if margin[name] is not None
+    ]
+    ranking = margin["ranking"]
+    return ", ".join(texts) + ("" if ranking is None else f"; right above wrong {percent(ranking)}")
+
+
+def _class_text(accuracies: Mapping[str, float | None]) -> str:
+    """List the classes, the worst first, as many as fit on a line or two."""
+    known = {name: accuracy for name, accuracy in accuracies.items() if accuracy is not None}
+    worst = sorted(known, key=lambda name: known[name])[:5]
+    more = ", …" if len(known) > len(worst) else ""
+    return ", ".join(f"{name} {percent(known[name])}" for name in worst) + more
+
+
+def _confusion_rows(evaluation: Evaluation) -> dict[str, str]:
+    counts = np.array(evaluation.confusion)
+    np.fill_diagonal(counts, 0)
+    most = np.argsort(-counts, axis=None, kind="stable")[:3]
+    names = list(evaluation.class_accuracy)
+    texts = [
+        f"{names[label]} as {names[chosen]} {counts[label, chosen]}×"
+        for label, chosen in zip(*np.unravel_index(most, counts.shape), strict=True)
+        if counts[label, chosen]
+    ]
+    return {"most confused": ", ".join(texts)} if texts else {}
+
+
+def missing_rows(points: Sequence[MissingPoint]) -> dict[str, str]:
+    """Describe what a circuit does when features are missing."""
+    return {
+        f"{100 * point.dropped:g} % missing": f"{percent(point.accuracy)}, "
+        f"abstains on {percent(point.abstained)}"
+        + (
+            ""
+            if point.accuracy_answered is None
+            else f", {percent(point.accuracy_answered)} of the others right"
+        )
+        for point in points
+    }
+
+
+def control_rows(control: Evaluation) -> dict[str, str]:
+    """Describe the same wiring with random gates."""
+    return {
+        "untrained control": f"{percent(control.accuracy)}, "
+        f"UNKNOWN outputs {percent(control.unknown)}"
     }
 
 

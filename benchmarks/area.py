@@ -1,0 +1,184 @@
+"""Area of whole designs: ours against a case statement a gate, on ECP5 after Yosys.
+
+Usage: python benchmarks/area.py [--quick] [--json FILE]
+
+Three versions of the same netlist, with the same encoder, argmax and number of registers:
+
+- ``zero``: every gate a case statement, illegal codes give 0, scores added with plain ``+``
+- ``x``: the same, but illegal codes give 2'bxx, which leaves them to Yosys
+- ``ours``: optimised netlist, cheapest formulas, compressor trees
+
+LUT4 are LUT4 cells plus two for each CCU2C, all blocks included, mapped by ``synth_ecp5``.
+"""
+
+import argparse
+import dataclasses
+import json
+import re
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from trilut import Encoder, Feature, Head, Netlist
+from trilut.data import load_dataset
+from trilut.hdl import Classifier, write_verilog
+from trilut.hdl.gate import TRIT_CODE
+from trilut.hdl.layer import LayerPlan
+from trilut.hdl.verilog import convert
+from trilut.reach import ternary_tables
+from trilut.synth import load_target, synthesize
+
+TARGET = dataclasses.replace(load_target("ecp5"), place_and_route=None)
+
+
+def random_network(widths: list[int], num_features: int, num_classes: int) -> Netlist:
+    """Return a layered network with random wires and gates behind three thresholds a feature."""
+    rng = np.random.default_rng(0)
+    features = tuple(Feature(f"x{index}", bits=8) for index in range(num_features))
+    centres = np.tile([64, 128, 192], num_features)
+    encoder = Encoder(features, np.repeat(np.arange(num_features), 3), centres - 8, centres + 8)
+    previous = np.arange(encoder.num_trits)
+    a, b = [], []
+    for width in widths:
+        first = previous[-1] + 1
+        a.append(rng.choice(previous, width))
+        b.append(rng.choice(previous, width))
+        previous = np.arange(first, first + width)
+    return Netlist(
+        encoder.num_trits,
+        rng.integers(-1, 2, (sum(widths), 9)).astype(np.int8),
+        np.concatenate(a),
+        np.concatenate(b),
+        previous,
+        encoder=encoder,
+        head=Head(tuple(map(str, range(num_classes))), (widths[-1] // num_classes,) * num_classes),
+        name=f"random {widths}",
+    )
+
+
+def trained(name: str, **settings: object) -> Netlist:
+    from trilut.training import TrainingConfig, train
+
+    dataset = load_dataset(name)
+    result = train(dataset, TrainingConfig.for_dataset(dataset, **settings))
+    print(f"{name}: hardened test accuracy {100 * result.hardened.test:.2f} %")
+    return result.netlist
+
+
+def case_layer(netlist: Netlist, plan: LayerPlan, module: str, default: str) -> str:
+    """Return a layer in which every gate is a case statement over its four bits."""
+    tables = ternary_tables(netlist)
+    position = {net: index for index, net in enumerate(plan.nets_in)}
+    clock = "input clk, input en, " if plan.registered else ""
+    last = 2 * len(plan.nets_out) - 1
+    lines = [
+        f"module {module}({clock}input [{2 * len(plan.nets_in) - 1}:0] i, output reg [{last}:0] o);"
+    ]
+    trits = {net: f"i[{2 * index + 1}:{2 * index}]" for net, index in position.items()}
+    for gate in plan.gates:
+        net = netlist.num_inputs + gate
+        a, b = trits[int(netlist.a[gate])], trits[int(netlist.b[gate])]
+        rows = " ".join(
+            f"4'b{TRIT_CODE[row // 3 - 1]:02b}{TRIT_CODE[row % 3 - 1]:02b}: "
+            f"n{net} = 2'b{TRIT_CODE[int(trit)]:02b};"
+            for row, trit in enumerate(tables[gate])
+        )
+        lines.append(f"reg [1:0] n{net};")
+        lines.append(f"always @* case ({{{a}, {b}}}) {rows} default: n{net} = {default}; endcase")
+        trits[net] = f"n{net}"
+    result = ", ".join(trits[net] for net in reversed(plan.nets_out))
+    when = "always @(posedge clk) if (en)" if plan.registered else "always @*"
+    assign = "<=" if plan.registered else "="
+    return "\n".join([*lines, f"{when} o {assign} {{{result}}};", "endmodule", ""])
+
+
+def plain_groupsum(head: Head, module: str, width: int, latency: int) -> str:
+    """Return GroupSum with plain additions and the same number of registers at its end."""
+    bits = width * len(head.classes)
+    lines = [
+        f"module {module}(input clk, input en, input [{2 * head.num_outputs - 1}:0] i, "
+        f"output [{bits - 1}:0] o);",
+        f"wire [{bits - 1}:0] s0;",
+    ]
+    first = 0
+    for index, size in enumerate(head.group_sizes):
+        terms = [
+            f"{{{{{width - 1}{{i[{2 * trit}]}}}}, i[{2 * trit}] | i[{2 * trit + 1}]}}"
+            for trit in range(first, first + size)
+        ]
+        lines.append(
+            f"assign s0[{width * index + width - 1}:{width * index}] = {' + '.join(terms)};"
+        )
+        first += size
+    for stage in range(1, latency + 1):
+        lines.append(f"reg [{bits - 1}:0] s{stage};")
+        lines.append(f"always @(posedge clk) if (en) s{stage} <= s{stage - 1};")
+    return "\n".join([*lines, f"assign o = s{latency};", "endmodule", ""])
+
+
+def baseline(netlist: Netlist, default: str, work: Path) -> Path:
+    classifier = Classifier(netlist, layer_module=lambda plan: f"top_layer_{plan.level}")
+    text = convert(classifier, "top", work)
+    ours = re.search(r"^module top_groupsum\(.*?^endmodule\n", text, re.MULTILINE | re.DOTALL)
+    assert ours is not None
+    assert netlist.head is not None
+    scores = re.search(r"output \[(\d+):0\] o;", ours[0])
+    assert scores is not None
+    width = (int(scores[1]) + 1) // len(netlist.head.classes)
+    latency = classifier.groupsum_latency
+    plain = plain_groupsum(netlist.head, "top_groupsum", width, latency)
+    layers = [
+        case_layer(netlist, plan, f"top_layer_{plan.level}", default) for plan in classifier.plans
+    ]
+    path = work / "baseline.v"
+    path.write_text("\n".join([text.replace(ours[0], plain), *layers]))
+    return path
+
+
+def measure(path: Path, top: str) -> dict[str, dict[str, int]]:
+    with tempfile.TemporaryDirectory() as work:
+        result = synthesize(path, top, TARGET, out=Path(work), timeout=3600)
+    blocks: dict[str, int] = {}
+    for block, cells in result.blocks.items():
+        kind = "logic" if block.startswith("layer") else block
+        blocks[kind] = blocks.get(kind, 0) + cells.lut4_equivalents
+    return {"lut4": result.cells.lut4_equivalents, "ff": result.cells.ff, "blocks": blocks}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small networks only")
+    parser.add_argument("--json", type=Path, help="write the figures to a file")
+    args = parser.parse_args()
+    netlists = {
+        "random [512]³→200": random_network([512, 512, 512, 200], 32, 2),
+        "breast_cancer": trained("breast_cancer"),
+    }
+    if not args.quick:
+        netlists["digits-4K"] = trained("digits", layers=(1000, 1000, 1000, 1000))
+    figures = {}
+    for name, netlist in netlists.items():
+        with tempfile.TemporaryDirectory() as directory:
+            work = Path(directory)
+            versions = {
+                "zero": measure(baseline(netlist, "2'b00", work), "top"),
+                "x": measure(baseline(netlist, "2'bxx", work), "top"),
+                "ours": measure(write_verilog(netlist, work, target="ecp5").path, "trilut_top"),
+            }
+        figures[name] = versions
+        ours = versions["ours"]
+        print(f"\n{name}: {netlist.num_gates} gates, {len(netlist.outputs)} outputs")
+        print(f"  {'version':8} {'LUT4':>7} {'FF':>6}  ratio  blocks, each mapped on its own")
+        for version, figure in versions.items():
+            ratio = ours["lut4"] / figure["lut4"]
+            print(
+                f"  {version:8} {figure['lut4']:7} {figure['ff']:6}  {ratio:5.2f}  "
+                + ", ".join(f"{block} {count}" for block, count in figure["blocks"].items())
+            )
+    if args.json:
+        args.json.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

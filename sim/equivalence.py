@@ -1,0 +1,248 @@
+"""Whether two netlists compute the same, by trying all inputs or many."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trilut.encoder import Encoder, FeatureVectors
+from trilut.errors import NetlistError
+from trilut.gates import truth_values
+from trilut.netlist import Netlist
+from trilut.sim.engine import evaluate
+from trilut.sim.stimulus import Vectors, stimulus
+
+__all__ = [
+    "MAX_EXHAUSTIVE",
+    "Comparison",
+    "Counterexample",
+    "all_inputs",
+    "compare",
+    "counterexample",
+]
+
+MAX_EXHAUSTIVE = 1 << 24
+"""The most inputs that are all tried."""
+
+_BATCH = 1 << 15
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """An input on which two netlists differ.
+
+    Parameters
+    ----------
+    inputs : tuple of (int or None)
+        The integer of each feature, None where it is missing; the input trits if the netlists have
+        no encoder.
+    outputs : tuple of int
+        The outputs that differ, or the classes whose scores do if the outputs are not comparable.
+    first, second : tuple of int
+        What the two netlists have there.
+    """
+
+    inputs: tuple[int | None, ...]
+    outputs: tuple[int, ...]
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The result of a comparison.
+
+    Parameters
+    ----------
+    counterexample : Counterexample or None
+        An input on which the netlists differ, if one was found.
+    num_tried : int
+        Number of inputs tried.
+    exhaustive : bool
+        Whether these are all there are: without a counterexample, the netlists are equal.
+    """
+
+    counterexample: Counterexample | None
+    num_tried: int
+    exhaustive: bool
+
+
+def counterexample(
+    a: Netlist, b: Netlist, *, num_random: int = 100_000, seed: int = 0
+) -> Counterexample | None:
+    """Return an input on which two netlists differ, or None; see :func:`compare`."""
+    return compare(a, b, num_random=num_random, seed=seed).counterexample
+
+
+def compare(
+    a: Netlist,
+    b: Netlist,
+    *,
+    num_random: int = 100_000,
+    seed: int = 0,
+    limit: int = MAX_EXHAUSTIVE,
+) -> Comparison:
+    """Look for an input on which two netlists differ.
+
+    Netlists with encoders are compared over feature vectors, others over trits. If all inputs that
+    can differ are at most ``limit``, every one is tried; feature values between the same thresholds
+    cannot differ. Otherwise the stimulus of :func:`trilut.sim.stimulus` for both netlists is tried.
+    What is compared is the outputs, or the scores if the numbers of outputs differ.
+
+    Raises
+    ------
+    NetlistError
+        If the netlists do not take the same inputs, or have neither as many outputs nor the same
+        classes.
+    """
+    _check(a, b)
+    total = _num_inputs(a, b)
+    exhaustive = total <= limit
+    batches = _everything(a, b) if exhaustive else _samples(a, b, num_random, seed)
+    num_tried = 0
+    for batch in batches:
+        found = _difference(a, b, batch)
+        num_tried += len(batch)
+        if found is not None:
+            return Comparison(found, num_tried, exhaustive)
+    return Comparison(None, num_tried, exhaustive)
+
+
+def all_inputs(net: Netlist, *, limit: int = MAX_EXHAUSTIVE) -> Iterator[Vectors]:
+    """Give every input that a netlist can tell apart, in batches.
+
+    Feature vectors if the netlist has an encoder, one for each combination of its thresholds'
+    intervals and of missing features; else trits.
+
+    Raises
+    ------
+    NetlistError
+        If there are more than ``limit``.
+    """
+    total = _num_inputs(net, net)
+    if total > limit:
+        raise NetlistError(f"Netlist {net.name!r} has {total} inputs to try, more than {limit}")
+    return _everything(net, net)
+
+
+def _check(a: Netlist, b: Netlist) -> None:
+    if (a.encoder is None) != (b.encoder is None):
+        raise NetlistError(
+            f"Netlists {a.name!r} and {b.name!r} take different inputs: only one has an encoder"
+        )
+    if a.encoder is not None and b.encoder is not None:
+        if a.encoder.features != b.encoder.features:
+            raise NetlistError(
+                f"Netlists {a.name!r} and {b.name!r} take different inputs: "
+                "their encoders have different features"
+            )
+    elif (a.num_inputs, a.valence) != (b.num_inputs, b.valence):
+        raise NetlistError(
+            f"Netlists {a.name!r} and {b.name!r} take different inputs: "
+            f"{a.num_inputs} of valence {a.valence} and {b.num_inputs} of valence {b.valence}"
+        )
+    if len(a.outputs) != len(b.outputs) and _classes(a) != _classes(b):
+        raise NetlistError(
+            f"Netlists {a.name!r} and {b.name!r} have {len(a.outputs)} and {len(b.outputs)} "
+            "outputs and not the same classes, so there is nothing to compare"
+        )
+
+
+def _classes(net: Netlist) -> object:
+    # Netlists without a head have no classes in common.
+    return net.head.classes if net.head else id(net)
+
+
+def _levels(a: Netlist, b: Netlist) -> list[NDArray[np.int64]]:
+    """Return the values that each input must be tried with."""
+    if a.encoder is None or b.encoder is None:
+        return [truth_values(a.valence).astype(np.int64)] * a.num_inputs
+    return [_starts((a.encoder, b.encoder), number) for number in range(len(a.encoder.features))]
+
+
+def _starts(encoders: tuple[Encoder, Encoder], number: int) -> NDArray[np.int64]:
+    """Return the first integer of each interval between the thresholds of a feature."""
+    feature = encoders[0].features[number]
+    thresholds = np.concatenate(
+        [
+            limit[encoder.feature == number]
+            for encoder in encoders
+            for limit in (encoder.low, encoder.high)
+        ]
+    )
+    inside = (thresholds > feature.minimum) & (thresholds <= feature.maximum)
+    return np.unique(np.append(thresholds[inside], feature.minimum))
+
+
+def _num_inputs(a: Netlist, b: Netlist) -> int:
+    missing = a.encoder is not None
+    total = 1
+    for values in _levels(a, b):
+        total *= len(values) + missing
+    return total
+
+
+def _everything(a: Netlist, b: Netlist) -> Iterator[Vectors]:
+    levels = _levels(a, b)
+    missing = a.encoder is not None
+    sizes = [len(values) + missing for values in levels]
+    total = _num_inputs(a, b)
+    for start in range(0, total, _BATCH):
+        rest = np.arange(start, min(start + _BATCH, total))
+        columns = []
+        for size in sizes:
+            rest, digit = np.divmod(rest, size)
+            columns.append(digit)
+        # One past the end of a feature's values: the feature is missing.
+        table = [np.append(values, 0) if missing else values for values in levels]
+        values = np.stack([row[digit] for row, digit in zip(table, columns, strict=True)], axis=1)
+        if not missing:
+            yield values.astype(np.int8)
+            continue
+        valid = np.stack(
+            [digit < len(row) for row, digit in zip(levels, columns, strict=True)], axis=1
+        )
+        yield FeatureVectors(values, valid)
+
+
+def _samples(a: Netlist, b: Netlist, num_random: int, seed: int) -> Iterator[Vectors]:
+    rng = np.random.default_rng(seed)
+    # Each netlist has thresholds of its own to be near to.
+    groups = (stimulus(net, None, rng, num_random=num_random // 2) for net in (a, b))
+    for vectors in chain.from_iterable(group.values() for group in groups):
+        for start in range(0, len(vectors), _BATCH):
+            yield vectors[start : start + _BATCH]
+
+
+def _difference(a: Netlist, b: Netlist, batch: Vectors) -> Counterexample | None:
+    as_scores = len(a.outputs) != len(b.outputs)
+    first, second = (_answers(net, batch, as_scores=as_scores) for net in (a, b))
+    for sample in np.flatnonzero((first != second).any(axis=1))[:1]:
+        where = np.flatnonzero(first[sample] != second[sample])
+        return Counterexample(
+            inputs=_inputs(batch, int(sample)),
+            outputs=tuple(where.tolist()),
+            first=tuple(first[sample, where].tolist()),
+            second=tuple(second[sample, where].tolist()),
+        )
+    return None
+
+
+def _answers(net: Netlist, batch: Vectors, *, as_scores: bool) -> NDArray[np.int64]:
+    if isinstance(batch, FeatureVectors):
+        assert net.encoder is not None
+        batch = net.encoder.trits(batch)
+    outputs = evaluate(net, batch)
+    if not as_scores:
+        return outputs.astype(np.int64)
+    assert net.head is not None
+    return net.head.scores(outputs)
+
+
+def _inputs(batch: Vectors, sample: int) -> tuple[int | None, ...]:
+    if not isinstance(batch, FeatureVectors):
+        return tuple(batch[sample].tolist())
+    pairs = zip(batch.values[sample].tolist(), batch.valid[sample].tolist(), strict=True)
+    return tuple(value if valid else None for value, valid in pairs)

@@ -1,0 +1,232 @@
+"""Faults in a circuit: nets that are stuck or flipped, and what comes of them.
+
+A fault is a function of one trit that stands behind a net. A wire of the dual-rail code that flips
+may give the code 11, which is illegal and which no sound circuit makes; what hardware makes of it
+depends on its formulas. Here it is read as UNKNOWN.
+"""
+
+import dataclasses
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trilut.encoder import FeatureVectors
+from trilut.errors import DataError, NetlistError
+from trilut.netlist import Netlist
+from trilut.reach import ternary_tables
+from trilut.sim.probe import net_values
+
+__all__ = ["FaultEffect", "FaultModel", "NetFault", "all_faults", "fault_effects", "inject"]
+
+
+class FaultModel(Enum):
+    """What a fault makes of the values −1, 0 and +1 of a net."""
+
+    STUCK_FALSE = (-1, -1, -1)
+    STUCK_UNKNOWN = (0, 0, 0)
+    STUCK_TRUE = (1, 1, 1)
+    FLIP_PLUS = (0, 1, 0)
+    """The plus wire is inverted: −1 becomes the illegal code."""
+    FLIP_MINUS = (0, -1, 0)
+    """The minus wire is inverted: +1 becomes the illegal code."""
+    NEGATED = (1, 0, -1)
+    """Both wires are exchanged."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetFault:
+    """A fault of one net.
+
+    Parameters
+    ----------
+    net : int
+        An input or the net that a gate drives; all readers see the fault.
+    model : FaultModel
+        What the fault does.
+    """
+
+    net: int
+    model: FaultModel
+
+
+@dataclass(frozen=True, slots=True)
+class FaultEffect:
+    """What a fault does to a circuit on some samples, as fractions of the samples.
+
+    Parameters
+    ----------
+    fault : NetFault
+        The fault.
+    excited : float
+        The net has another value than without the fault.
+    observed : float
+        Some output has.
+    changed : float or None
+        The chosen class is another one; None if the netlist has no head.
+    silenced : float or None
+        The circuit abstains with the fault and did not without; None if it has no head.
+    """
+
+    fault: NetFault
+    excited: float
+    observed: float
+    changed: float | None
+    silenced: float | None
+
+
+def all_faults(
+    net: Netlist,
+    models: Sequence[FaultModel] = (FaultModel.STUCK_FALSE, FaultModel.STUCK_TRUE),
+) -> list[NetFault]:
+    """Return every fault of the given models on every net."""
+    return [NetFault(number, model) for number in range(net.num_nets) for model in models]
+
+
+def inject(net: Netlist, faults: Iterable[NetFault]) -> Netlist:
+    """Return a netlist that has the faults, for any engine and for the hardware alike.
+
+    A gate takes the fault into its table. An input gets a gate behind it, so the nets of all gates
+    move up by the number of inputs with a fault.
+
+    Raises
+    ------
+    NetlistError
+        If there is no such net, if a net has two faults, or if a fault makes UNKNOWN in a binary
+        netlist.
+    """
+    listed = sorted(faults, key=lambda fault: fault.net)
+    _check(net, listed)
+    tables = ternary_tables(net).copy()
+    for fault in listed:
+        if fault.net >= net.num_inputs:
+            gate = fault.net - net.num_inputs
+            tables[gate] = np.array(fault.model.value)[tables[gate] + 1]
+    wrapped = [fault for fault in listed if fault.net < net.num_inputs]
+    nets = np.arange(net.num_nets)
+    nets[net.num_inputs :] += len(wrapped)
+    inputs = np.array([fault.net for fault in wrapped], dtype=np.int64)
+    nets[inputs] = net.num_inputs + np.arange(len(wrapped))
+    buffers = np.array([np.repeat(fault.model.value, 3) for fault in wrapped], dtype=np.int8)
+    tables = np.concatenate([buffers.reshape(-1, 9), tables])
+    return dataclasses.replace(
+        net,
+        table=tables if net.valence == 3 else tables[:, [0, 2, 6, 8]],
+        a=np.concatenate([inputs, nets[net.a]]),
+        b=np.concatenate([inputs, nets[net.b]]),
+        outputs=nets[net.outputs],
+    )
+
+
+def _check(net: Netlist, faults: Sequence[NetFault]) -> None:
+    seen: set[int] = set()
+    for fault in faults:
+        if not 0 <= fault.net < net.num_nets:
+            raise NetlistError(
+                f"Fault on net {fault.net}, which does not exist; there are {net.num_nets} nets"
+            )
+        if fault.net in seen:
+            raise NetlistError(f"Net {fault.net} has two faults, expected at most one")
+        seen.add(fault.net)
+        if net.valence == 2 and 0 in (fault.model.value[0], fault.model.value[2]):
+            raise NetlistError(
+                f"Fault {fault.model.name} on net {fault.net} makes UNKNOWN, "
+                "which a netlist of valence 2 cannot carry"
+            )
+
+
+def fault_effects(
+    net: Netlist, samples: FeatureVectors | ArrayLike, faults: Sequence[NetFault]
+) -> list[FaultEffect]:
+    """Simulate each fault alone on the same samples.
+
+    Only what a fault changes is computed again, so that all faults of a large circuit can be tried.
+    Every net of every sample is held in memory, one byte each.
+
+    Raises
+    ------
+    NetlistError
+        If there is no such net, or if a fault makes UNKNOWN in a binary netlist.
+    DataError
+        If the samples do not fit the netlist, or there are none.
+    """
+    for fault in faults:
+        _check(net, [fault])
+    values = np.ascontiguousarray(net_values(net, samples).T)
+    if values.shape[1] == 0:
+        raise DataError("Faults need at least one sample to show")
+    spread = _Spread(net, values)
+    return [spread.effect(fault) for fault in faults]
+
+
+class _Spread:
+    """The values of a circuit without a fault, and how a change spreads through it."""
+
+    def __init__(self, net: Netlist, values: NDArray[np.int8]) -> None:
+        self._net = net
+        self._values = values
+        self._tables = ternary_tables(net)
+        sources = np.concatenate([net.a, net.b])
+        order = np.argsort(sources, kind="stable")
+        self._readers = order % max(1, net.num_gates)
+        self._first = np.searchsorted(sources[order], np.arange(net.num_nets + 1))
+        self._places: dict[int, list[int]] = {}
+        for output, number in enumerate(net.outputs.tolist()):
+            self._places.setdefault(number, []).append(output)
+        self._scores: NDArray[np.int64] | None = None
+        if net.head is not None:
+            self._scores = net.head.scores(values[net.outputs].T)
+            self._decisions = net.head.decide(self._scores)
+            sizes = net.head.group_sizes
+            self._classes = np.repeat(np.arange(len(sizes)), sizes)
+
+    def effect(self, fault: NetFault) -> FaultEffect:
+        changed = self._changed(fault)
+        seen = [number for number in changed if number in self._places]
+        different = {number: changed[number] != self._values[number] for number in changed}
+        observed = float(np.any([different[number] for number in seen], axis=0).mean())
+        excited = float(different[fault.net].mean()) if changed else 0.0
+        if self._scores is None:
+            return FaultEffect(fault, excited, observed, None, None)
+        assert self._net.head is not None
+        scores = self._scores.copy()
+        for number in seen:
+            rise = changed[number].astype(np.int64) - self._values[number]
+            for output in self._places[number]:
+                scores[:, self._classes[output]] += rise
+        faulty = self._net.head.decide(scores)
+        moved = float((faulty.chosen != self._decisions.chosen).mean())
+        silenced = float((faulty.unknown & ~self._decisions.unknown).mean())
+        return FaultEffect(fault, excited, observed, moved, silenced)
+
+    def _changed(self, fault: NetFault) -> dict[int, NDArray[np.int8]]:
+        """Return the values of all nets that a fault changes."""
+        value = np.array(fault.model.value, dtype=np.int8)[self._values[fault.net] + 1]
+        if np.array_equal(value, self._values[fault.net]):
+            return {}
+        changed = {fault.net: value}
+        todo = self._gates_after(fault.net)
+        heapq.heapify(todo)
+        last = -1
+        while todo:
+            gate = heapq.heappop(todo)
+            if gate == last:
+                continue
+            last = gate
+            number = self._net.num_inputs + gate
+            a, b = (
+                changed.get(source, self._values[source])
+                for source in (int(self._net.a[gate]), int(self._net.b[gate]))
+            )
+            value = self._tables[gate][3 * (a + 1) + b + 1]
+            if not np.array_equal(value, self._values[number]):
+                changed[number] = value
+                for reader in self._gates_after(number):
+                    heapq.heappush(todo, reader)
+        return changed
+
+    def _gates_after(self, number: int) -> list[int]:
+        return self._readers[self._first[number] : self._first[number + 1]].tolist()

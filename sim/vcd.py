@@ -1,0 +1,116 @@
+"""Waveforms of nets as a VCD file, for GTKWave, Surfer and the like."""
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trilut.encoder import FeatureVectors
+from trilut.errors import ToolError
+from trilut.files import write_atomically
+from trilut.netlist import Netlist
+from trilut.sim.probe import net_values
+
+__all__ = ["write_vcd"]
+
+# The dual-rail code of the hardware: bit 1 is [v = +1], bit 0 is [v = −1].
+_CODES = {-1: 0b01, 0: 0b00, 1: 0b10}
+
+
+def write_vcd(
+    net: Netlist,
+    samples: FeatureVectors | ArrayLike,
+    path: Path,
+    *,
+    nets: Mapping[str, int] | None = None,
+    period: int = 10,
+) -> None:
+    """Write the values of nets while samples follow each other.
+
+    Each net is a vector of two bits, bit 1 = [v = +1] and bit 0 = [v = −1], as in the hardware. If
+    the netlist has a head, ``class``, ``margin`` and ``abstains`` are there too.
+
+    Parameters
+    ----------
+    net : Netlist
+        The circuit.
+    samples : FeatureVectors or array
+        As :func:`trilut.sim.classify` takes them; sample k stands from k·period on.
+    path : Path
+        The file to write.
+    nets : mapping from str to int, optional
+        Names and numbers of nets; all inputs and outputs if not given.
+    period : int
+        Time between samples in nanoseconds.
+
+    Raises
+    ------
+    ValueError
+        If there is no such net, or the period is not positive.
+    DataError
+        If the samples do not fit the netlist.
+    ToolError
+        If pyvcd is not installed.
+    FormatError
+        If the file cannot be written.
+    """
+    if period < 1:
+        raise ValueError(f"Period is {period} ns, expected at least 1")
+    chosen = _ports(net) if nets is None else dict(nets)
+    for name, number in chosen.items():
+        if not 0 <= number < net.num_nets:
+            raise ValueError(
+                f"Net {number}, named {name!r}, does not exist; there are {net.num_nets} nets"
+            )
+    values = net_values(net, samples)
+    signals = {name: (2, _coded(values[:, number])) for name, number in chosen.items()}
+    signals |= _head_signals(net, values)
+    write_atomically(path, _text(net.name, signals, len(values), period))
+
+
+def _ports(net: Netlist) -> dict[str, int]:
+    inputs = {f"in_{number}": number for number in range(net.num_inputs)}
+    outputs = {f"out_{index}": number for index, number in enumerate(net.outputs.tolist())}
+    return inputs | outputs
+
+
+def _coded(values: NDArray[np.int8]) -> NDArray[np.int64]:
+    return np.array([_CODES[-1], _CODES[0], _CODES[1]])[values + 1]
+
+
+def _head_signals(
+    net: Netlist, values: NDArray[np.int8]
+) -> dict[str, tuple[int, NDArray[np.int64]]]:
+    """Return the width and the values of what the head says."""
+    if net.head is None:
+        return {}
+    decisions = net.head.decide(net.head.scores(values[:, net.outputs]))
+    margin_bits = (2 * max(net.head.group_sizes)).bit_length()
+    return {
+        "class": ((len(net.head.classes) - 1).bit_length(), decisions.chosen),
+        "margin": (margin_bits, decisions.margin),
+        "abstains": (1, decisions.unknown.astype(np.int64)),
+    }
+
+
+def _text(
+    title: str, signals: dict[str, tuple[int, NDArray[np.int64]]], num_samples: int, period: int
+) -> str:
+    try:
+        from vcd import VCDWriter
+    except ImportError as error:
+        raise ToolError("Cannot import pyvcd; install it with 'pip install trilut[sim]'") from error
+    file = io.StringIO()
+    comment = " ".join(title.replace("$", "").split())
+    with VCDWriter(file, timescale="1 ns", comment=comment, date="") as writer:
+        variables = [
+            (writer.register_var("net", name, "wire", size=width, init="x"), values)
+            for name, (width, values) in signals.items()
+        ]
+        for sample in range(num_samples):
+            for variable, values in variables:
+                writer.change(variable, sample * period, int(values[sample]))
+        writer.close(num_samples * period)
+    return file.getvalue()

@@ -1,0 +1,204 @@
+"""What a data set is: samples, labels and their split into training, validation and test."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trilut.errors import DataError
+
+__all__ = ["Dataset", "Integers", "Samples", "Split", "dataset_facts", "hold_back", "share_out"]
+
+# What numpy calls these; the aliases keep signatures on one line.
+Samples = NDArray[np.float64 | np.uint8]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """Samples with their labels.
+
+    Parameters
+    ----------
+    x : float64 or uint8 array [sample, feature]
+        Feature values, NaN where missing. Bytes, as pixels are, stay bytes: a large set of images
+        takes eight times the memory otherwise.
+    y : int64 array [sample]
+        Class of each sample.
+
+    Raises
+    ------
+    DataError
+        If there is no sample, if the shapes do not fit, or if a feature value is infinite.
+    """
+
+    x: Samples
+    y: Integers
+
+    def __post_init__(self) -> None:
+        is_bytes = getattr(self.x, "dtype", None) == np.uint8
+        for name, dtype in (("x", np.uint8 if is_bytes else np.float64), ("y", np.int64)):
+            array = np.asarray(getattr(self, name), dtype=dtype)
+            # Nobody can write to a frozen array, so there is no need to copy it.
+            array = array.copy() if array.flags.writeable else array
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        if self.x.ndim != 2 or self.y.shape != self.x.shape[:1] or len(self.y) == 0:
+            raise DataError(
+                f"Samples have shape {self.x.shape} and labels {self.y.shape}, "
+                "expected (samples, features) and (samples,) with at least one sample"
+            )
+        for sample, feature in [] if is_bytes else np.argwhere(np.isinf(self.x)):
+            raise DataError(
+                f"Sample {sample} feature {feature} is {self.x[sample, feature]}, "
+                "expected a finite number, or NaN if it is missing"
+            )
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dataset:
+    """A classification task.
+
+    Parameters
+    ----------
+    name : str
+        What :func:`trilut.data.load_dataset` loads it by, or any title.
+    feature_names, class_names : tuple of str
+        What the columns of ``x`` and the numbers in ``y`` stand for.
+    train, validation, test : Split
+        Samples to learn from, to choose by, and to report.
+    seed : int, optional
+        The seed that made the samples or the split; None if the split is the data's own.
+    bayes_rate : float, optional
+        The best accuracy that any classifier can have, where the distribution is known.
+
+    Raises
+    ------
+    DataError
+        If there are fewer than two classes, or a split has other features or other classes.
+    """
+
+    name: str
+    feature_names: tuple[str, ...]
+    class_names: tuple[str, ...]
+    train: Split
+    validation: Split
+    test: Split
+    seed: int | None = None
+    bayes_rate: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.num_classes < 2:
+            raise DataError(
+                f"Data set {self.name!r} has {self.num_classes} classes, expected at least 2"
+            )
+        for name in ("train", "validation", "test"):
+            split: Split = getattr(self, name)
+            if split.x.shape[1] != self.num_features:
+                raise DataError(
+                    f"Data set {self.name!r} has {split.x.shape[1]} features in its split "
+                    f"{name!r}, expected {self.num_features}"
+                )
+            for sample in np.flatnonzero((split.y < 0) | (split.y >= self.num_classes)):
+                raise DataError(
+                    f"Data set {self.name!r} has the label {split.y[sample]} in sample {sample} "
+                    f"of its split {name!r}, expected 0…{self.num_classes - 1}"
+                )
+
+    @property
+    def num_features(self) -> int:
+        """Number of features."""
+        return len(self.feature_names)
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes."""
+        return len(self.class_names)
+
+
+def share_out(
+    name: str,
+    feature_names: tuple[str, ...],
+    class_names: tuple[str, ...],
+    x: Samples,
+    y: Integers,
+    seed: int,
+) -> Dataset:
+    """Split samples by seed, class by class: 60 % to learn from, 20 % for validation and test each.
+
+    Raises
+    ------
+    DataError
+        If there are too few samples.
+    """
+    parts = _shuffled_shares(name, y, seed, (0.6, 0.2, 0.2))
+    train, validation, test = (Split(x[part], y[part]) for part in parts)
+    return Dataset(name, feature_names, class_names, train, validation, test, seed)
+
+
+def hold_back(
+    name: str,
+    feature_names: tuple[str, ...],
+    class_names: tuple[str, ...],
+    train: tuple[Samples, Integers],
+    test: tuple[Samples, Integers],
+    seed: int,
+) -> Dataset:
+    """Take a sixth of the training samples by seed, class by class, for validation.
+
+    Raises
+    ------
+    DataError
+        If there are too few samples.
+    """
+    x, y = train
+    parts = _shuffled_shares(name, y, seed, (5 / 6, 1 / 6))
+    learned, validation = (Split(x[part], y[part]) for part in parts)
+    return Dataset(name, feature_names, class_names, learned, validation, Split(*test), seed)
+
+
+def _shuffled_shares(
+    name: str, y: Integers, seed: int, shares: tuple[float, ...]
+) -> list[Integers]:
+    """Return the samples of each part, in random order, with each class cut in equal shares."""
+    generator = np.random.default_rng(seed)
+    parts: list[list[Integers]] = [[] for _ in shares]
+    for label in np.unique(y):
+        samples = generator.permutation(np.flatnonzero(y == label))
+        cuts = np.rint(np.cumsum(shares[:-1]) * len(samples)).astype(np.int64)
+        for part, piece in zip(parts, np.split(samples, cuts), strict=True):
+            part.append(piece)
+    shuffled = [generator.permutation(np.concatenate([*part, y[:0]])) for part in parts]
+    if min(len(part) for part in shuffled) == 0:
+        raise DataError(
+            f"Data set {name!r} has {len(y)} samples in {len(np.unique(y))} classes, "
+            f"which are too few to split into {len(shares)} parts"
+        )
+    return shuffled
+
+
+def dataset_facts(dataset: Dataset) -> dict[str, Any]:
+    """Return what can be said of a data set, as JSON can hold it.
+
+    ``largest_class`` is the share of the test samples that are of one class: the accuracy of who
+    always answers that. ``range`` and ``missing`` are of the training samples.
+    """
+    x = dataset.train.x
+    is_missing = np.isnan(x)
+    present = x[~is_missing]
+    return {
+        "name": dataset.name,
+        "seed": dataset.seed,
+        "features": list(dataset.feature_names),
+        "classes": list(dataset.class_names),
+        "samples": {name: len(getattr(dataset, name)) for name in ("train", "validation", "test")},
+        "largest_class": float(np.bincount(dataset.test.y).max() / len(dataset.test)),
+        "type": str(x.dtype),
+        "range": [float(present.min()), float(present.max())] if present.size else [0.0, 0.0],
+        "missing": float(is_missing.mean()),
+        "bayes_rate": dataset.bayes_rate,
+    }

@@ -1,0 +1,84 @@
+"""Loading a data set by its name."""
+
+import difflib
+from pathlib import Path
+
+from trilut.data.benchmarks import BENCHMARKS
+from trilut.data.bundled import BUNDLED, load_bundled
+from trilut.data.dataset import Dataset
+from trilut.data.fetched import FETCHED, is_fetched, load_fetched
+from trilut.data.files import is_file_name, load_file
+from trilut.data.parameters import parse_parameters
+from trilut.data.synthetic import SYNTHETIC
+from trilut.errors import DataError
+
+__all__ = ["dataset_names", "dataset_origins", "load_dataset"]
+
+
+def dataset_names() -> tuple[str, ...]:
+    """Return the names that :func:`load_dataset` knows, in alphabetical order."""
+    return tuple(sorted([*SYNTHETIC, *BUNDLED, *FETCHED, *BENCHMARKS]))
+
+
+def dataset_origins() -> dict[str, str]:
+    """Return where each data set comes from, by name."""
+    return {name: _origin(name) for name in dataset_names()}
+
+
+def _origin(name: str) -> str:
+    if name in SYNTHETIC:
+        keys = ", ".join(parameter.name for parameter in SYNTHETIC[name].parameters)
+        return f"made; may be given {keys}"
+    if name in BUNDLED:
+        return "inside scikit-learn"
+    if name in BENCHMARKS:
+        return f"a file of your own: {name}:path=FILE"
+    return "fetched" if is_fetched(name) else f"get it with: trilut data fetch {name}"
+
+
+def load_dataset(name: str, *, seed: int = 0, label: str | None = None) -> Dataset:
+    """Make or read a data set; the same name and seed give the same samples and the same split.
+
+    Parameters
+    ----------
+    name : str
+        A name; data that is made may be given numbers, as in ``gaussians:separation=1.5``. Or the
+        path of a file: see :func:`trilut.data.files.load_file`.
+    seed : int
+        Seed of the samples or of their split.
+    label : str, optional
+        The column with the classes of a table; the same as ``:label=COLUMN`` behind its path.
+
+    Raises
+    ------
+    DataError
+        If there is no data set of this name, it has not been fetched, or a file cannot be used.
+    FormatError
+        If a file cannot be read.
+    ToolError
+        If it needs scikit-learn, which is not installed.
+    """
+    base, _, parameters = name.partition(":")
+    if label is not None:
+        if base in dataset_names():
+            raise DataError(f"Data set {name!r} is no table, so there is no column {label!r}")
+        return load_file(f"{name}:label={label}", seed)
+    if base in SYNTHETIC:
+        made = SYNTHETIC[base]
+        return made.load(name, seed, parse_parameters(name, parameters, made.parameters))
+    if base in BUNDLED or base in FETCHED:
+        parse_parameters(name, parameters, ())
+        return load_bundled(base, seed) if base in BUNDLED else load_fetched(base, seed)
+    if base in BENCHMARKS:
+        key, _, path = parameters.partition("=")
+        if key != "path" or not path:
+            raise DataError(f"Data set {name!r} is a file of your own, expected {base}:path=FILE")
+        return BENCHMARKS[base](name, Path(path), seed)
+    if is_file_name(name):
+        return load_file(name, seed)
+    close = difflib.get_close_matches(base.lower(), dataset_names(), n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise DataError(
+        f"Data set {name!r} does not exist, expected one of {', '.join(dataset_names())}, "
+        f"or the path of a file{hint}"
+    )

@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+
+from trilut import Encoder, Feature
+
+
+def plain_trits(encoder, samples):
+    """Encode by the definition, one value at a time."""
+    rows = []
+    for sample in samples:
+        row = []
+        for feature, low, high in zip(encoder.feature, encoder.low, encoder.high, strict=True):
+            x = sample[feature]
+            row.append(encoder.missing if np.isnan(x) else int(x >= high) - int(x < low))
+        rows.append(row)
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("bits", [8, 15, 16, 17, 32])
+@pytest.mark.parametrize("missing", [0, -1])
+@pytest.mark.parametrize("signed", [False, True])
+def test_trits_of_every_width_are_those_of_the_definition(bits, missing, signed):
+    feature = Feature("f", bits, signed=signed)
+    edges = [feature.minimum, feature.minimum + 1, 0, feature.maximum - 1, feature.maximum]
+    low, high = (np.ravel(axis) for axis in np.meshgrid(edges, edges))
+    ordered = low <= high
+    encoder = Encoder(
+        (feature, feature), np.arange(ordered.sum()) % 2, low[ordered], high[ordered], missing
+    )
+    samples = np.array([[a, b] for a in [*edges, np.nan] for b in edges])
+    np.testing.assert_array_equal(encoder.encode(samples), plain_trits(encoder, samples))
+
+
+def test_samples_encoded_in_blocks_are_those_encoded_at_once():
+    x = np.random.default_rng(0).integers(0, 16, (5000, 2)).astype(np.float64)
+    x[::7, 1] = np.nan
+    encoder = Encoder((Feature("f", 4), Feature("g", 4)), [0, 1, 1], [3, 5, 9], [5, 5, 12])
+    np.testing.assert_array_equal(encoder.encode(x), encoder.trits(encoder.quantize(x)))
+    assert encoder.encode(x[:0]).shape == (0, 3)

@@ -1,0 +1,183 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from trilut import digest
+from trilut.data import load_dataset
+from trilut.training import TrainingConfig, TrainingError, train
+
+SETTINGS = {
+    "layers": (24, 12),
+    "wiring": "learned",
+    "skip": True,
+    "recipe": "noise",
+    "steps": 400,
+    "evaluate_every": 20,
+    "batch": 16,
+}
+SHORT = {"layers": (12, 6), "steps": 40, "evaluate_every": 20}
+
+CHILD = """
+import sys
+from pathlib import Path
+from trilut.data import load_dataset
+from trilut.training import TrainingConfig, train
+
+def progress(step, *rest):
+    print(step, flush=True)
+    if step == 160:
+        sys.stdin.read()
+
+settings = {**eval(sys.argv[2]), "layers": (24, 12)}
+train(load_dataset("wine"), TrainingConfig(**settings), progress=progress,
+      directory=Path(sys.argv[1]))
+"""
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_dataset("wine")
+
+
+def run_until(step, directory):
+    """Train in a process of its own that waits at step 160, and kill it there without warning."""
+    with subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(directory), repr(SETTINGS)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+    ) as process:
+        for line in process.stdout:
+            if int(line) >= step:
+                break
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+
+
+def lines(directory):
+    return [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
+
+
+def edit(path, **changes):
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def resume_error(wine, directory, **settings):
+    with pytest.raises(TrainingError) as caught:
+        train(wine, TrainingConfig(**{**SHORT, **settings}), directory=directory, resume=True)
+    return str(caught.value).replace(str(directory), "RUN")
+
+
+def test_killed_training_goes_on_bit_for_bit(wine, tmp_path):
+    run_until(160, tmp_path / "killed")
+    stopped = json.loads((tmp_path / "killed" / "checkpoint.json").read_text())["step"]
+    assert 20 <= stopped <= 160
+    config = TrainingConfig(**SETTINGS)
+    steps = []
+    resumed = train(
+        wine,
+        config,
+        directory=tmp_path / "killed",
+        resume=True,
+        progress=lambda step, *_: steps.append(step),
+    )
+    assert steps[0] == stopped + 20
+    whole = train(wine, config, directory=tmp_path / "whole")
+    assert digest(resumed.netlist) == digest(whole.netlist)
+    assert resumed.history == whole.history == lines(tmp_path / "killed")
+    assert lines(tmp_path / "killed") == lines(tmp_path / "whole")
+
+
+def test_finished_training_is_only_read(wine, tmp_path):
+    config = TrainingConfig(**SHORT)
+    first = train(wine, config, directory=tmp_path)
+    again = train(
+        wine, config, directory=tmp_path, resume=True, progress=lambda *_: pytest.fail("a step")
+    )
+    assert digest(first.netlist) == digest(again.netlist)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "checkpoint.json",
+        "checkpoint-40.npz",
+        "metrics.jsonl",
+    }
+
+
+def test_interrupted_training_is_saved(wine, tmp_path):
+    def interrupt(step, *_):
+        if step == 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(wine, TrainingConfig(**SHORT), directory=tmp_path, progress=interrupt)
+    assert json.loads((tmp_path / "checkpoint.json").read_text())["step"] == 20
+
+
+def test_without_resume_a_training_starts_anew(wine, tmp_path):
+    train(wine, TrainingConfig(**SHORT), directory=tmp_path)
+    other = TrainingConfig(**{**SHORT, "seed": 1})
+    result = train(wine, other, directory=tmp_path)
+    assert lines(tmp_path) == result.history
+    assert [path.name for path in tmp_path.glob("*.npz")] == ["checkpoint-40.npz"]
+
+
+def test_nothing_to_resume(wine, tmp_path):
+    result = train(wine, TrainingConfig(**SHORT), directory=tmp_path, resume=True)
+    assert lines(tmp_path) == result.history
+
+
+def test_checkpoint_does_not_fit(wine, tmp_path):
+    train(wine, TrainingConfig(**SHORT), directory=tmp_path)
+    assert resume_error(wine, tmp_path, steps=60) == (
+        "Cannot resume from 'RUN/checkpoint.json': setting 'steps' is 60 now, but was 40"
+    )
+    other = load_dataset("wine", seed=1)
+    assert resume_error(other, tmp_path) == (
+        "Cannot resume from 'RUN/checkpoint.json': the training samples have changed"
+    )
+    path = tmp_path / "checkpoint.json"
+    edit(path, arrays="gone.npz")
+    assert resume_error(wine, tmp_path) == (
+        "Checkpoint 'RUN/checkpoint.json' is damaged: Cannot read 'RUN/gone.npz': "
+        "No such file or directory; train without --resume"
+    )
+    edit(path, arrays="checkpoint-40.npz", sha256="")
+    assert resume_error(wine, tmp_path) == (
+        "Checkpoint 'RUN/checkpoint.json' is damaged: its arrays have another checksum; "
+        "train without --resume"
+    )
+    edit(path, version=2)
+    assert resume_error(wine, tmp_path) == (
+        "Checkpoint 'RUN/checkpoint.json' has version 2, expected 1"
+    )
+    path.write_text("{")
+    assert resume_error(wine, tmp_path) == (
+        "Checkpoint 'RUN/checkpoint.json' is damaged: JSONDecodeError: Expecting property name "
+        "enclosed in double quotes: line 1 column 2 (char 1); train without --resume"
+    )
+
+
+def test_divergence_names_the_last_good_checkpoint(wine, tmp_path):
+    settings = {"recipe": "paper", "layers": (12, 6), "evaluate_every": 1, "schedule": "constant"}
+    config = TrainingConfig(learning_rate=1e19, steps=20, **settings)
+    with pytest.raises(TrainingError) as caught:
+        train(wine, config, directory=tmp_path)
+    assert str(caught.value).replace(str(tmp_path), "RUN") == (
+        "Loss is inf after 2 steps; try a learning rate below 1e+19; the last good checkpoint, "
+        "of step 1, is 'RUN/checkpoint.json'"
+    )
+
+
+def test_loss_that_grows_is_stopped(wine):
+    commitment = {"commitment_max": 1e6, "commitment_power": 0.0}
+    settings = {"recipe": "paper", "layers": (12, 6), "steps": 20, "evaluate_every": 1}
+    config = TrainingConfig(learning_rate=3.0, **settings, **commitment)
+    with pytest.raises(
+        TrainingError,
+        match=r"^Loss has grown from \S+ to \S+ after \d+ steps; try a learning rate below 3\.0$",
+    ):
+        train(wine, config)

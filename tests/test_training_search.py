@@ -1,0 +1,139 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from trilut.data import load_dataset
+from trilut.metrics import accuracy
+from trilut.training import TrainingConfig, train
+from trilut.training.search import LayerSearch, WireSearch, start_search
+
+
+def make_search(scores, candidates=None):
+    """Return a search of one block from its scores [slot, candidate]."""
+    scores = jnp.asarray(scores, dtype=jnp.float32)[None]
+    num_sources = scores.shape[2]
+    candidates = jnp.asarray([candidates or range(num_sources)], dtype=jnp.int32)
+    places = (jnp.arange(num_sources, dtype=jnp.float32) + 0.5) / num_sources
+    return LayerSearch(candidates, scores, jnp.zeros_like(scores), places)
+
+
+def start(num_inputs, layers, seed=0, **settings):
+    config = TrainingConfig(layers=layers, wiring="learned", **settings)
+    return start_search(config, num_inputs, np.random.default_rng(seed))
+
+
+def test_the_strongest_score_wires_and_its_sign_negates():
+    search = make_search([[1, -3, 2], [0.5, 0.1, 0.2], [0, 0, -1], [2, -2, 1]])
+    wires = WireSearch(rate=0.1, steps=10).choose(search)
+    assert (wires.a.tolist(), wires.b.tolist()) == ([1, 0], [2, 0])
+    assert (wires.sign_a.tolist(), wires.sign_b.tolist()) == ([-1, 1], [-1, 1])
+
+
+def test_a_far_wire_has_to_be_stronger():
+    scores = [[1, 0, 0, 1.5], [1, 0, 0, 1.5]]
+    search = make_search(scores)
+    rules = WireSearch(rate=0.1, steps=10, distance_cost=4.0)
+    # The one gate lies in the middle; the second and third source are nearest to it.
+    assert WireSearch(rate=0.1, steps=10).choose(search).a.tolist() == [3]
+    assert rules.choose(make_search([[1, 0.3, 0, 1.2], [0] * 4])).a.tolist() == [1]
+
+
+def test_scores_move_towards_what_lowers_the_loss():
+    search = make_search(np.zeros((2, 3)))
+    # The loss falls when slot a rises in the first sample, and is indifferent to slot b.
+    gradient = jnp.array([[-1.0, 0.0], [0.0, 0.0]])
+    sources = jnp.array([[1.0, 1.0], [-1.0, 1.0], [0.0, 1.0]])
+    rules = WireSearch(rate=0.1, steps=100)
+    moved = rules.update(search, gradient, sources, jnp.int32(0))
+    rms = np.sqrt(2 / 3)
+    np.testing.assert_allclose(moved.scores[0, 0], np.array([1, -1, 0]) * 0.1 / rms, atol=1e-6)
+    np.testing.assert_array_equal(moved.scores[0, 1], [0, 0, 0])
+    np.testing.assert_allclose(moved.momentum[0, 0], [-0.1, 0.1, 0], atol=1e-6)
+
+
+def test_rate_falls_to_zero_where_the_wires_freeze():
+    rules = WireSearch(rate=0.1, steps=100)
+    due = [bool(rules.due(jnp.int32(step))) for step in range(100)]
+    assert due == [step % 2 == 0 and step < 90 for step in range(100)]
+    search = make_search(np.zeros((2, 2)))
+    gradient, sources = jnp.array([[1.0], [1.0]]), jnp.array([[1.0], [1.0]])
+    moves = [
+        float(jnp.abs(rules.update(search, gradient, sources, jnp.int32(step)).scores).max())
+        for step in (0, 45, 90)
+    ]
+    assert moves == pytest.approx([0.1, 0.05, 0.0], abs=1e-6)
+
+
+def test_all_sources_are_candidates():
+    first, second = start(7, (6, 4), skip=True)
+    assert first.candidates.tolist() == [list(range(7))]
+    assert second.candidates.tolist() == [list(range(13))]
+    assert first.scores.shape == (1, 12, 7)
+    assert second.places.shape == (13,)
+
+
+@pytest.mark.parametrize("num_gates", [1, 7, 128, 1000])
+def test_sampled_candidates_are_shared_by_blocks(num_gates):
+    (search,) = start(50, (num_gates,), candidates=8)
+    num_blocks, num_slots, num_candidates = search.scores.shape
+    assert (num_blocks * num_slots, num_candidates) == (2 * num_gates, 8)
+    assert num_slots <= 256
+    assert all(len(set(block)) == 8 for block in search.candidates.tolist())
+    wires = WireSearch(rate=0.1, steps=10).choose(search)
+    chosen = np.concatenate([wires.a, wires.b]).reshape(num_blocks, num_slots)
+    for block, candidates in zip(chosen, np.asarray(search.candidates), strict=True):
+        assert np.isin(block, candidates).all()
+
+
+def test_blocks_move_as_one_would():
+    (search,) = start(40, (512,), candidates=6)
+    generator = np.random.default_rng(1)
+    gradient = jnp.asarray(generator.normal(size=(1024, 5)), dtype=jnp.float32)
+    sources = jnp.asarray(generator.choice([-1.0, 0.0, 1.0], (40, 5)), dtype=jnp.float32)
+    moved = WireSearch(rate=0.1, steps=100).update(search, gradient, sources, jnp.int32(0))
+    full = np.asarray(gradient) @ np.asarray(sources).T
+    candidates = np.repeat(np.asarray(search.candidates), search.scores.shape[1], axis=0)
+    expected = 0.1 * np.take_along_axis(full, candidates, axis=1)
+    np.testing.assert_allclose(moved.momentum.reshape(1024, 6), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"layers": (24,)},
+        {"layers": (24, 12), "skip": True, "output_layers": 2, "distance_cost": 1.0},
+        {"layers": (24, 20, 12), "candidates": 4, "skip": True},
+    ],
+)
+def test_trained_wires_are_those_of_the_netlist(settings):
+    wine = load_dataset("wine")
+    config = TrainingConfig(wiring="learned", steps=120, evaluate_every=60, batch=32, **settings)
+    result = train(wine, config)
+    trits = result.netlist.encoder.encode(wine.test.x)
+    measured = accuracy(result.netlist.classify(trits), wine.test.y)
+    assert measured == result.hardened.test == result.soft.test
+    assert measured > 0.5
+
+
+def test_learned_wires_leave_their_start():
+    wine = load_dataset("wine")
+    config = TrainingConfig(
+        layers=(30,), wiring="learned", steps=200, evaluate_every=200, wire_rate=0.1
+    )
+    netlist = train(wine, config).netlist
+    generator = np.random.default_rng((0, 3))
+    (search,) = start_search(config, netlist.num_inputs, generator)
+    before = jax.jit(WireSearch(0.1, 200).choose)(search)
+    changed = np.mean(np.concatenate([before.a != netlist.a, before.b != netlist.b]))
+    assert changed > 0.2
+
+
+def test_learned_wiring_beats_random_wiring():
+    digits = load_dataset("digits")
+    settings = {"layers": (300,), "learning_rate": 0.05, "steps": 600, "evaluate_every": 600}
+    learned, random = (
+        train(digits, TrainingConfig(wiring=wiring, **settings)).hardened.validation
+        for wiring in ("learned", "random")
+    )
+    assert learned > random + 0.02

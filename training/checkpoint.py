@@ -1,0 +1,230 @@
+"""What a long training leaves in its directory: measurements, and checkpoints to go on from.
+
+``checkpoint.json`` says where a training stands and names the file with its arrays. Both are
+complete or not there, whenever the process is killed: the arrays are written first, under a name of
+their own, and the JSON file is renamed into place after them.
+"""
+
+import dataclasses
+import hashlib
+import io
+import json
+import time
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental.multihost_utils import process_allgather
+
+from trilut import __version__
+from trilut.errors import FormatError
+from trilut.files import make_directory, read_bytes, write_atomically
+from trilut.training.config import TrainingConfig, TrainingError
+from trilut.training.network import Samples
+from trilut.training.step import Learned, State
+
+__all__ = ["Journal", "Measurement", "Snapshot"]
+
+_VERSION = 1
+
+# Saving takes at most about this share of the time.
+_SHARE = 0.1
+
+_T = TypeVar("_T")
+
+
+class Measurement(TypedDict):
+    """A line of the history: mean loss since the last one, and hardened validation accuracy."""
+
+    step: int
+    loss: float
+    accuracy: float
+
+
+class Snapshot(NamedTuple):
+    """Where a training stands.
+
+    Parameters
+    ----------
+    state : State
+        What the next step starts from.
+    kept : Learned
+        What would be hardened if the training ended here.
+    kept_accuracy : float
+        Its hardened validation accuracy; −1 before the first measurement.
+    history : tuple of Measurement
+        The course of the training so far.
+    """
+
+    state: State
+    kept: Learned
+    kept_accuracy: float = -1.0
+    history: tuple[Measurement, ...] = ()
+
+    @property
+    def done(self) -> int:
+        """Number of steps taken."""
+        return self.history[-1]["step"] if self.history else 0
+
+
+class Journal:
+    """The files ``metrics.jsonl`` and ``checkpoint.json`` of a training.
+
+    Parameters
+    ----------
+    directory : Path
+        Made if it does not exist.
+    config : TrainingConfig
+        The settings of the training.
+    samples : Samples
+        What it learns from.
+    """
+
+    def __init__(self, directory: Path, config: TrainingConfig, samples: Samples):
+        self.path = make_directory(directory) / "checkpoint.json"
+        self._metrics = directory / "metrics.jsonl"
+        self._settings = json.loads(json.dumps(dataclasses.asdict(config)))
+        self._samples = _digest(samples)
+        self._saved_at = -float("inf")
+        self._save_seconds = 0.0
+
+    def begin(self, fresh: Snapshot, *, resume: bool) -> Snapshot:
+        """Return what to start from: the checkpoint if there is one and it is asked for.
+
+        Raises
+        ------
+        TrainingError
+            If the checkpoint belongs to other settings or samples, or is damaged.
+        """
+        snapshot = self._load(fresh) if resume and self.path.exists() else fresh
+        if jax.process_index() != 0:
+            return snapshot
+        if snapshot is fresh:
+            self._discard(keep="")
+            self.path.unlink(missing_ok=True)
+        lines = "".join(json.dumps(line) + "\n" for line in snapshot.history)
+        write_atomically(self._metrics, lines)
+        return snapshot
+
+    def record(self, snapshot: Snapshot) -> None:
+        """Append the last measurement, and save a checkpoint unless the last one is recent."""
+        if jax.process_index() == 0:
+            with self._metrics.open("a") as file:
+                file.write(json.dumps(snapshot.history[-1]) + "\n")
+        # Several processes save together, so their clocks cannot decide.
+        together = jax.process_count() > 1
+        if together or time.monotonic() - self._saved_at >= self._save_seconds / _SHARE:
+            self.save(snapshot)
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Save a checkpoint in the place of the one before."""
+        started = time.monotonic()
+        file = io.BytesIO()
+        arrays = _arrays((snapshot.state, snapshot.kept))
+        if jax.process_index() != 0:
+            return
+        np.savez(file, allow_pickle=False, **arrays)
+        name = f"checkpoint-{snapshot.done}.npz"
+        write_atomically(self.path.parent / name, file.getvalue())
+        document = {
+            "format": "trilut checkpoint",
+            "version": _VERSION,
+            "trilut": __version__,
+            "step": snapshot.done,
+            "arrays": name,
+            "sha256": hashlib.sha256(file.getbuffer()).hexdigest(),
+            "samples": self._samples,
+            "settings": self._settings,
+            "kept_accuracy": snapshot.kept_accuracy,
+            "history": snapshot.history,
+        }
+        write_atomically(self.path, json.dumps(document, indent=1) + "\n")
+        self._discard(keep=name)
+        self._saved_at = time.monotonic()
+        self._save_seconds = self._saved_at - started
+
+    @property
+    def last_good(self) -> str:
+        """A remark for error messages: where the last checkpoint is."""
+        if not self.path.exists():
+            return "there is no checkpoint yet"
+        step = json.loads(self.path.read_text())["step"]
+        return f"the last good checkpoint, of step {step}, is {str(self.path)!r}"
+
+    def _discard(self, *, keep: str) -> None:
+        for arrays in self.path.parent.glob("checkpoint-*.npz"):
+            if arrays.name != keep:
+                arrays.unlink(missing_ok=True)
+
+    def _load(self, fresh: Snapshot) -> Snapshot:
+        try:
+            document = json.loads(read_bytes(self.path))
+            self._check(document)
+            content = read_bytes(self.path.parent / str(document["arrays"]))
+            if hashlib.sha256(content).hexdigest() != document["sha256"]:
+                raise self._damaged("its arrays have another checksum")
+            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+                state, kept = _fill((fresh.state, fresh.kept), [arrays[name] for name in arrays])
+            history = tuple(_measurement(line) for line in document["history"])
+            return Snapshot(state, kept, float(document["kept_accuracy"]), history)
+        except FormatError as error:
+            raise self._damaged(str(error)) from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._damaged(f"{type(error).__name__}: {error}") from error
+
+    def _check(self, document: dict[str, Any]) -> None:
+        if document["version"] != _VERSION:
+            raise TrainingError(
+                f"Checkpoint {str(self.path)!r} has version {document['version']}, "
+                f"expected {_VERSION}"
+            )
+        for name, value in self._settings.items():
+            before = document["settings"].get(name)
+            if value != before:
+                raise TrainingError(
+                    f"Cannot resume from {str(self.path)!r}: "
+                    f"setting {name!r} is {value!r} now, but was {before!r}"
+                )
+        if self._samples != document["samples"]:
+            raise TrainingError(
+                f"Cannot resume from {str(self.path)!r}: the training samples have changed"
+            )
+
+    def _damaged(self, reason: str) -> TrainingError:
+        return TrainingError(
+            f"Checkpoint {str(self.path)!r} is damaged: {reason}; train without --resume"
+        )
+
+
+def _arrays(tree: object) -> dict[str, Any]:
+    """Return the whole arrays of a tree, wherever their parts are."""
+    leaves = jax.tree.leaves(tree)
+    if jax.process_count() > 1:
+        leaves = [process_allgather(leaf, tiled=True) for leaf in leaves]
+    return {f"{leaf:04}": np.asarray(value) for leaf, value in enumerate(leaves)}
+
+
+def _measurement(line: dict[str, Any]) -> Measurement:
+    return {
+        "step": int(line["step"]),
+        "loss": float(line["loss"]),
+        "accuracy": float(line["accuracy"]),
+    }
+
+
+def _digest(samples: Samples) -> str:
+    content = hashlib.sha256(str(samples.inputs.shape).encode())
+    for array in samples:
+        content.update(np.ascontiguousarray(array).tobytes())
+    return content.hexdigest()
+
+
+def _fill(like: _T, arrays: list[np.ndarray[Any, Any]]) -> _T:
+    """Return a tree of the same structure, shapes and types, with other values."""
+    leaves, structure = jax.tree.flatten(like)
+    wanted = [(leaf.shape, leaf.dtype) for leaf in leaves]
+    if wanted != [(array.shape, array.dtype) for array in arrays]:
+        raise ValueError("its arrays have other shapes")
+    return jax.tree.unflatten(structure, [jnp.asarray(array) for array in arrays])

@@ -1,0 +1,17 @@
+"""The words that settings and recipes share."""
+
+from typing import Literal, TypeAlias
+
+__all__ = ["NoiseKind", "Objective", "Parametrisation", "Start"]
+
+Objective: TypeAlias = Literal["cross-entropy", "squared-error"]
+"""How the error of the class scores is measured."""
+
+Parametrisation: TypeAlias = Literal["monomial", "lagrange", "fourier"]
+"""What the numbers of a gate are: coefficients of monomials or of Fourier terms, or its table."""
+
+Start: TypeAlias = Literal["normal", "pass-through"]
+"""Whether gates start as normal polynomials or near to passing their first input on."""
+
+NoiseKind: TypeAlias = Literal["normal", "gumbel"]
+"""Whether noise is added to the entries of a table, or they are drawn among the truth values."""

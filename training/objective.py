@@ -1,0 +1,51 @@
+"""What a training minimises: the error of the class scores, and what gates are charged for."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+from numpy.typing import NDArray
+
+from trilut.gates import fourier_matrix
+from trilut.training.names import Objective
+
+__all__ = ["complexity", "cross_entropy", "squared_error", "task_loss"]
+
+
+def task_loss(
+    objective: Objective, logits: Float[Array, "class batch"], labels: Int[Array, " batch"]
+) -> Float[Array, ""]:
+    """Return the error of logits, which are class scores divided by tau."""
+    return (cross_entropy if objective == "cross-entropy" else squared_error)(logits, labels)
+
+
+def cross_entropy(
+    logits: Float[Array, "class batch"], labels: Int[Array, " batch"]
+) -> Float[Array, ""]:
+    """Return the mean cross-entropy."""
+    likelihood = jax.nn.log_softmax(logits, axis=0)
+    return -jnp.mean(jnp.take_along_axis(likelihood, labels[None, :], axis=0))
+
+
+def squared_error(
+    logits: Float[Array, "class batch"], labels: Int[Array, " batch"]
+) -> Float[Array, ""]:
+    """Return the mean squared distance from +1 for the right class and −1 for the others.
+
+    Targets of 1 and 0 do not work: a class has as many outputs to say no with as to say yes.
+    """
+    target = 2 * jax.nn.one_hot(labels, len(logits), axis=0) - 1
+    return jnp.mean((logits - target) ** 2)
+
+
+def complexity(tables: Float[Array, "gate row"], *, valence: int = 3) -> Float[Array, ""]:
+    """Return R_F: the mean over gates of Σ|f̂_ij|, which is small for gates of few Fourier terms."""
+    spectrum = tables @ jnp.asarray(_spectrum_matrix(valence), dtype=tables.dtype)
+    return jnp.mean(jnp.sum(jnp.abs(spectrum), axis=1))
+
+
+@functools.cache
+def _spectrum_matrix(valence: int) -> NDArray[np.float64]:
+    return np.linalg.inv(fourier_matrix(valence)).T.astype(np.float64)

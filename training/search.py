@@ -1,0 +1,160 @@
+"""Learned wiring: every input of a gate searches for its parent while the tables are trained.
+
+A *slot* is one input of one gate. It has a score for each of its candidate parents, and reads the
+one whose score is largest in magnitude; a negative score negates it, which costs nothing because
+hardening folds it into the table. Every second step the scores move against the gradient that the
+slot's value has, correlated with the candidates' values: one matrix product a layer.
+"""
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from trilut.training.config import TrainingConfig
+from trilut.training.wiring import LayerWiring, Wiring, source_places
+
+__all__ = ["LayerSearch", "Search", "WireSearch", "choose_wires", "start_search"]
+
+# Prototypes hardly depended on these.
+_START_DEVIATION = 2.0
+_MOMENTUM = 0.9
+_EVERY = 2
+_FROZEN_FROM = 0.9
+
+# Slots that share their candidates, where those are a sample: one matrix product for all of them.
+_MAX_BLOCK = 256
+
+
+class LayerSearch(NamedTuple):
+    """The search of one layer, which has two slots a gate: first all the a, then all the b.
+
+    Parameters
+    ----------
+    candidates : int32 array [block, candidate]
+        The sources that the slots of a block choose from.
+    scores, momentum : float32 array [block, slot, candidate]
+        The score of each candidate, and its running mean gradient.
+    places : float32 array [source]
+        Where each source lies, from 0 to 1.
+    """
+
+    candidates: Int[Array, "block candidate"]
+    scores: Float[Array, "block slot candidate"]
+    momentum: Float[Array, "block slot candidate"]
+    places: Float[Array, " source"]
+
+
+Search: TypeAlias = tuple[LayerSearch, ...]
+"""The search of every layer; empty where the wiring is fixed."""
+
+
+def start_search(config: TrainingConfig, num_inputs: int, generator: np.random.Generator) -> Search:
+    """Return random scores for all sources, or for as many as the configuration samples."""
+    places = source_places(num_inputs, config.layers, skip=config.skip)
+    return tuple(
+        _start_layer(place, 2 * num_gates, config.candidates, generator)
+        for place, num_gates in zip(places, config.layers, strict=True)
+    )
+
+
+def _start_layer(
+    places: np.ndarray[tuple[int], np.dtype[np.float64]],
+    num_slots: int,
+    num_candidates: int | None,
+    generator: np.random.Generator,
+) -> LayerSearch:
+    num_sources = len(places)
+    if num_candidates is None or num_candidates >= num_sources:
+        candidates = np.arange(num_sources)[None, :]
+    else:
+        num_blocks = num_slots // max(n for n in range(1, _MAX_BLOCK + 1) if num_slots % n == 0)
+        drawn = [generator.permutation(num_sources)[:num_candidates] for _ in range(num_blocks)]
+        candidates = np.sort(np.stack(drawn))
+    shape = (len(candidates), num_slots // len(candidates), candidates.shape[1])
+    scores = generator.standard_normal(shape, dtype=np.float32) * np.float32(_START_DEVIATION)
+    return LayerSearch(
+        jnp.asarray(candidates, dtype=jnp.int32),
+        jnp.asarray(scores),
+        jnp.zeros(shape, dtype=jnp.float32),
+        jnp.asarray(places, dtype=jnp.float32),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WireSearch:
+    """The rules of the search, which are frozen and so a key to compiled code.
+
+    Parameters
+    ----------
+    rate : float
+        How far a score moves in an update at the start. It falls to 0 as a cosine until 90 % of the
+        steps are done; the wires are frozen from there on.
+    steps : int
+        Number of steps of the training.
+    distance_cost : float
+        What a wire from one end of a layer to the other costs, in units of the scores.
+    """
+
+    rate: float
+    steps: int
+    distance_cost: float = 0.0
+
+    def due(self, step: Int[Array, ""]) -> Bool[Array, ""]:
+        """Tell whether a step updates the scores."""
+        return (step % _EVERY == 0) & (step < int(_FROZEN_FROM * self.steps))
+
+    def update(
+        self,
+        search: LayerSearch,
+        gradient: Float[Array, "all_slots batch"],
+        sources: Float[Array, "source batch"],
+        step: Int[Array, ""],
+    ) -> LayerSearch:
+        """Move the scores of a layer, given the gradient of the loss to the value of each slot."""
+        num_blocks, num_slots, _ = search.scores.shape
+        by_block = gradient.reshape(num_blocks, num_slots, -1)
+        product = jnp.einsum("gsn,gcn->gsc", by_block, sources[search.candidates])
+        momentum = _MOMENTUM * search.momentum + (1 - _MOMENTUM) * product
+        scale = jnp.sqrt(jnp.mean(momentum**2, axis=2, keepdims=True))
+        # A slot without any gradient stays as it is.
+        direction = momentum / jnp.where(scale > 0, scale, 1.0)
+        progress = step.astype(scale.dtype) / (_FROZEN_FROM * self.steps)
+        rate = self.rate * 0.5 * (1 + jnp.cos(math.pi * progress))
+        return search._replace(scores=search.scores - rate * direction, momentum=momentum)
+
+    def choose(self, search: LayerSearch) -> LayerWiring:
+        """Return the wires that the scores of a layer stand for."""
+        strength = jnp.abs(search.scores)
+        if self.distance_cost:
+            strength = strength - self.distance_cost * _distance(search)
+        # The first of the strongest. XLA's argmax does the same several times slower on a CPU.
+        strongest = strength == jnp.max(strength, axis=2, keepdims=True)
+        position = jnp.arange(strength.shape[2], dtype=jnp.int32)
+        best = jnp.min(
+            jnp.where(strongest, position[None, None, :], strength.shape[2]), axis=2, keepdims=True
+        )
+        score = jnp.take_along_axis(search.scores, best, axis=2)
+        sign_a, sign_b = jnp.split(jnp.where(score < 0, -1.0, 1.0).ravel(), 2)
+        a, b = jnp.split(jnp.take_along_axis(search.candidates, best[:, :, 0], axis=1).ravel(), 2)
+        return LayerWiring(a, b, sign_a, sign_b)
+
+
+def _distance(search: LayerSearch) -> Float[Array, "block slot candidate"]:
+    """Return the distance of every slot from each of its candidates, 0…1."""
+    num_blocks, num_slots, _ = search.scores.shape
+    num_gates = num_blocks * num_slots // 2
+    own = (jnp.arange(num_gates, dtype=jnp.float32) + 0.5) / num_gates
+    slots = jnp.concatenate([own, own]).reshape(num_blocks, num_slots)
+    return jnp.abs(slots[:, :, None] - search.places[search.candidates][:, None, :])
+
+
+@functools.partial(jax.jit, static_argnames="rules")
+def choose_wires(rules: WireSearch, search: Search) -> Wiring:
+    """Return the wires that the scores of every layer stand for."""
+    return tuple(rules.choose(layer) for layer in search)

@@ -1,0 +1,141 @@
+"""One step of the training: gradient, optimiser and, if the wiring is learned, the search."""
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax  # type: ignore[import-untyped]  # it has no types
+from jaxtyping import Array, Float, Int
+
+from trilut.training.config import TrainingConfig
+from trilut.training.network import (
+    LayerValues,
+    Parameters,
+    Probes,
+    Samples,
+    Topology,
+    class_scores,
+    forward,
+    sources,
+    zero_probes,
+)
+from trilut.training.recipes import Recipe
+from trilut.training.search import Search, WireSearch, choose_wires
+from trilut.training.wiring import Wiring
+
+__all__ = ["Learned", "State", "Task", "make_optimizer", "run_steps"]
+
+
+class State(NamedTuple):
+    """What a step changes. With the seed and the data it determines all later steps."""
+
+    parameters: Parameters
+    wiring: Wiring
+    search: Search
+    optimizer: optax.OptState
+    step: Int[Array, ""]
+
+
+class Learned(NamedTuple):
+    """What becomes the circuit."""
+
+    parameters: Parameters
+    wiring: Wiring
+
+
+class Task(NamedTuple):
+    """What all steps have in common; a key to compiled code."""
+
+    topology: Topology
+    optimizer: optax.GradientTransformation
+    total_steps: int
+    search: WireSearch | None = None
+
+
+def make_optimizer(config: TrainingConfig) -> optax.GradientTransformation:
+    """Return the optimiser that a configuration names."""
+    return _adam(config.learning_rate, config.schedule, config.steps)
+
+
+# Cached because a compiled step is found again by the identity of its optimizer.
+@functools.cache
+def _adam(learning_rate: float, schedule: str, steps: int) -> optax.GradientTransformation:
+    if schedule == "cosine":
+        return optax.adam(optax.cosine_decay_schedule(learning_rate, steps))
+    return optax.adam(learning_rate)
+
+
+@functools.partial(jax.jit, static_argnames=("recipe", "task"), donate_argnames="state")
+def run_steps(
+    state: State,
+    chosen: Int[Array, "step batch"],
+    samples: Samples,
+    *,
+    recipe: Recipe,
+    task: Task,
+) -> tuple[State, Float[Array, " step"]]:
+    """Take one step for each batch of chosen samples, and return the loss of each.
+
+    The data are arguments because XLA folds constants, which takes minutes for large ones.
+    """
+
+    def take_step(state: State, batch: Int[Array, " batch"]) -> tuple[State, Float[Array, ""]]:
+        inputs = samples.inputs[batch].T.astype(state.parameters[0].dtype)
+        return _step(state, inputs, samples.labels[batch], recipe, task)
+
+    return jax.lax.scan(take_step, state, chosen)
+
+
+def _step(
+    state: State,
+    inputs: Float[Array, "input batch"],
+    labels: Int[Array, " batch"],
+    recipe: Recipe,
+    task: Task,
+) -> tuple[State, Float[Array, ""]]:
+    def loss_of(
+        parameters: Parameters, probes: Probes | None
+    ) -> tuple[Float[Array, ""], LayerValues]:
+        disturbed = recipe.disturb(parameters, state.step)
+        values = forward(recipe.layer, disturbed, state.wiring, inputs, task.topology, probes)
+        scores = class_scores(values, task.topology)
+        progress = (state.step + 1).astype(scores.dtype) / task.total_steps
+        return recipe.loss(parameters, scores, labels, progress), values
+
+    probes = None if task.search is None else zero_probes(state.parameters, len(labels))
+    gradient_of = jax.value_and_grad(loss_of, argnums=(0, 1), has_aux=True)
+    (loss, values), (gradient, slots) = gradient_of(state.parameters, probes)
+    # Optax counts steps in integers and mixes them with floats.
+    with jax.numpy_dtype_promotion("standard"):
+        update, optimizer = task.optimizer.update(gradient, state.optimizer)
+    parameters = recipe.constrain(optax.apply_updates(state.parameters, update))
+    wiring, search = state.wiring, state.search
+    if task.search is not None:
+        wiring, search = _rewire(task.search, state, slots, values, inputs, task.topology)
+    return State(parameters, wiring, search, optimizer, state.step + 1), loss
+
+
+def _rewire(
+    rules: WireSearch,
+    state: State,
+    slots: Probes,
+    values: LayerValues,
+    inputs: Float[Array, "input batch"],
+    topology: Topology,
+) -> tuple[Wiring, Search]:
+    """Return the wiring and the search after a step, most often unchanged."""
+
+    def update() -> tuple[Wiring, Search]:
+        search = tuple(
+            rules.update(
+                layer_search,
+                jnp.concatenate(slots[layer]),
+                sources(values[:layer], inputs, topology),
+                state.step,
+            )
+            for layer, layer_search in enumerate(state.search)
+        )
+        return choose_wires(rules, search), search
+
+    return jax.lax.cond(rules.due(state.step), update, lambda: (state.wiring, state.search))
