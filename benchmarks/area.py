@@ -24,6 +24,7 @@ from trilut import Encoder, Feature, Head, Netlist
 from trilut.data import load_dataset
 from trilut.hdl import Classifier, write_verilog
 from trilut.hdl.gate import TRIT_CODE
+from trilut.hdl.groupsum import score_width
 from trilut.hdl.layer import LayerPlan
 from trilut.hdl.verilog import convert
 from trilut.reach import ternary_tables
@@ -93,8 +94,8 @@ def case_layer(netlist: Netlist, plan: LayerPlan, module: str, default: str) -> 
     return "\n".join([*lines, f"{when} o {assign} {{{result}}};", "endmodule", ""])
 
 
-def plain_groupsum(head: Head, module: str, width: int, latency: int) -> str:
-    """Return GroupSum with plain additions and the same number of registers at its end."""
+def plain_groupsum(head: Head, module: str, width: int, num_registers: int) -> str:
+    """Return GroupSum with plain additions and registers at its end."""
     bits = width * len(head.classes)
     lines = [
         f"module {module}(input clk, input en, input [{2 * head.num_outputs - 1}:0] i, "
@@ -111,23 +112,23 @@ def plain_groupsum(head: Head, module: str, width: int, latency: int) -> str:
             f"assign s0[{width * index + width - 1}:{width * index}] = {' + '.join(terms)};"
         )
         first += size
-    for stage in range(1, latency + 1):
+    for stage in range(1, num_registers + 1):
         lines.append(f"reg [{bits - 1}:0] s{stage};")
         lines.append(f"always @(posedge clk) if (en) s{stage} <= s{stage - 1};")
-    return "\n".join([*lines, f"assign o = s{latency};", "endmodule", ""])
+    return "\n".join([*lines, f"assign o = s{num_registers};", "endmodule", ""])
 
 
 def baseline(netlist: Netlist, default: str, work: Path) -> Path:
-    classifier = Classifier(netlist, layer_module=lambda plan: f"top_layer_{plan.level}")
+    # With scores there is one sum a class, which is how one would write it.
+    classifier = Classifier(
+        netlist, scores=True, layer_module=lambda plan: f"top_layer_{plan.level}"
+    )
     text = convert(classifier, "top", work)
     ours = re.search(r"^module top_groupsum\(.*?^endmodule\n", text, re.MULTILINE | re.DOTALL)
     assert ours is not None
     assert netlist.head is not None
-    scores = re.search(r"output \[(\d+):0\] o;", ours[0])
-    assert scores is not None
-    width = (int(scores[1]) + 1) // len(netlist.head.classes)
-    latency = classifier.groupsum_latency
-    plain = plain_groupsum(netlist.head, "top_groupsum", width, latency)
+    width = score_width(netlist.head)
+    plain = plain_groupsum(netlist.head, "top_groupsum", width, num_registers=3)
     layers = [
         case_layer(netlist, plan, f"top_layer_{plan.level}", default) for plan in classifier.plans
     ]

@@ -1,9 +1,11 @@
 """Argmax and abstention: the class with the highest score, its margin, and whether to abstain."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, signed, unsigned
+from amaranth.hdl import Const, Module, Mux, Signal, signed, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.data import ArrayLayout, StructLayout
 from amaranth.lib.wiring import In, Out
@@ -28,19 +30,20 @@ def decision_layout(head: Head, *, scores: bool = True) -> StructLayout:
 
 @dataclass(frozen=True, slots=True)
 class _Leader:
-    """The best of several classes: its score and index, and the next best score if there is one."""
+    """The best of several classes: its score, its index, and the scores that it has beaten."""
 
     score: Any
     index: Any
-    second: Any | None
+    beaten: tuple[Any, ...] = ()
 
 
 class Argmax(wiring.Component):
     """A tournament of the scores.
 
-    Each round compares neighbours and keeps the winner, the lower index on a tie, and the best
-    score that did not win. There is a register after each round and one after the margin, so the
-    latency is :py:`⌈log2(classes)⌉ + 1` clock cycles.
+    Each round compares neighbours and keeps the winner, the lower index on a tie, and the scores
+    that the winner has beaten so far. The best of those that the last winner has beaten is the
+    second best of all, and makes the margin. Comparing and choosing each end in a register, and so
+    do the margin and its comparison with the abstention margin.
 
     Parameters
     ----------
@@ -50,6 +53,8 @@ class Argmax(wiring.Component):
         Whether the scores come out too.
     margin_port : bool
         Whether a port sets the abstention margin, and not the head.
+    pipeline : int
+        Number of layers between registers. From 3 on, a round has one register and not two.
 
     Members
     -------
@@ -65,12 +70,22 @@ class Argmax(wiring.Component):
         Enables the registers.
     """
 
-    def __init__(self, head: Head, *, scores: bool = True, margin_port: bool = False):
+    def __init__(
+        self,
+        head: Head,
+        *,
+        scores: bool = True,
+        margin_port: bool = False,
+        pipeline: int = 2,
+    ):
         self.head = head
         self.scores = scores
         self.margin_port = margin_port
         self.num_rounds = (len(head.classes) - 1).bit_length()
-        self.latency = self.num_rounds + 1
+        # The champion has beaten one class in each round, and these have a tournament of their own.
+        self._num_more_rounds = (self.num_rounds - 1).bit_length()
+        self._stages_per_round = 2 if pipeline < 3 else 1
+        self.latency = self._stages_per_round * (self.num_rounds + self._num_more_rounds) + 2
         super().__init__(
             {
                 "i": In(ArrayLayout(signed(score_width(head)), len(head.classes))),
@@ -80,39 +95,70 @@ class Argmax(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        leaders = [_Leader(self.i[index], index, None) for index in range(len(self.head.classes))]
-        scores = self.i.as_value() if self.scores else None
+        leaders = [_Leader(self.i[index], index) for index in range(len(self.head.classes))]
         for number in range(1, self.num_rounds + 1):
-            prefix = f"round_{number}"
-            if scores is not None:
-                scores = self._register(m, f"{prefix}_scores", len(scores), scores)
-            pairs = [leaders[index : index + 2] for index in range(0, len(leaders), 2)]
-            leaders = [
-                self._keep(m, f"{prefix}_{index}", self._winner(*pair))
-                for index, pair in enumerate(pairs)
-            ]
-        self._decide(m, leaders[0], scores)
+            leaders = self._round(m, f"round_{number}", leaders)
+        (champion,) = leaders
+        others = [_Leader(score, 0) for score in champion.beaten]
+        for number in range(self.num_rounds + 1, self.num_rounds + self._num_more_rounds + 1):
+            others = self._round(m, f"round_{number}", others, seconds=False)
+        delay = self._stages_per_round * self._num_more_rounds
+        self._decide(m, self._delay(m, "champion", champion, delay), others[0].score)
         return m
 
-    def _winner(self, left: _Leader, right: _Leader | None = None) -> _Leader:
-        if right is None:
-            return left
-        right_wins = right.score > left.score
+    def _round(
+        self, m: Module, name: str, leaders: Sequence[_Leader], *, seconds: bool = True
+    ) -> list[_Leader]:
+        winners = []
+        for first in range(0, len(leaders), 2):
+            prefix = f"{name}_{first // 2}"
+            if first + 1 == len(leaders):
+                winners.append(self._delay(m, prefix, leaders[first], self._stages_per_round))
+                continue
+            left, right = leaders[first], leaders[first + 1]
+            right_wins = right.score > left.score
+            if self._stages_per_round == 2:
+                right_wins = self._register(m, f"{prefix}_right_wins", 1, right_wins)
+                left = self._keep(m, f"{prefix}_left", left)
+                right = self._keep(m, f"{prefix}_right", right)
+            winner = self._choose(right_wins, left, right, seconds=seconds)
+            winners.append(self._keep(m, prefix, winner))
+        return winners
+
+    def _choose(self, right_wins: Any, left: _Leader, right: _Leader, *, seconds: bool) -> _Leader:
+        winner = Mux(right_wins, right.score, left.score)
+        if not seconds:
+            return _Leader(winner, 0)
+        # One that had no match in some round has beaten the lowest score there is.
+        lowest = Const(-1 << score_width(self.head) - 1, signed(score_width(self.head)))
+        beaten = zip_longest(right.beaten, left.beaten, fillvalue=lowest)
         return _Leader(
-            Mux(right_wins, right.score, left.score),
+            winner,
             Mux(right_wins, right.index, left.index),
-            Mux(right_wins, _runner_up(right, left), _runner_up(left, right)),
+            (
+                Mux(right_wins, left.score, right.score),
+                *(Mux(right_wins, *scores) for scores in beaten),
+            ),
         )
+
+    def _delay(self, m: Module, name: str, leader: _Leader, cycles: int) -> _Leader:
+        for cycle in range(cycles):
+            leader = self._keep(m, f"{name}_delay_{cycle}", leader)
+        return leader
 
     def _keep(self, m: Module, name: str, leader: _Leader) -> _Leader:
         shape = signed(score_width(self.head))
-        index_bits = (len(self.head.classes) - 1).bit_length()
+        index = leader.index
+        if not isinstance(index, int):
+            bits = (len(self.head.classes) - 1).bit_length()
+            index = self._register(m, f"{name}_index", bits, index)
         return _Leader(
             self._register(m, f"{name}_score", shape, leader.score),
-            self._register(m, f"{name}_index", index_bits, leader.index),
-            None
-            if leader.second is None
-            else self._register(m, f"{name}_second", shape, leader.second),
+            index,
+            tuple(
+                self._register(m, f"{name}_beaten_{number}", shape, score)
+                for number, score in enumerate(leader.beaten)
+            ),
         )
 
     def _register(self, m: Module, name: str, shape: Any, value: Any) -> Signal:
@@ -121,24 +167,25 @@ class Argmax(wiring.Component):
             m.d.sync += register.eq(value)
         return register
 
-    def _decide(self, m: Module, leader: _Leader, scores: Any | None) -> None:
-        margin = Signal(self.o.margin.shape(), name="difference")
-        decision = Signal(self.o.shape(), reset_less=True, name="decision")
-        m.d.comb += [margin.eq(leader.score - leader.second), self.o.eq(decision)]
-        with m.If(self.en):
-            m.d.sync += [
-                decision.chosen.eq(leader.index),
-                decision.margin.eq(margin),
-                decision.unknown.eq(_is_unknown(self, margin)),
-            ]
-            if scores is not None:
-                m.d.sync += decision.scores.as_value().eq(scores)
+    def _decide(self, m: Module, champion: _Leader, second: Any) -> None:
+        margin = self._register(m, "margin", self.o.margin.shape(), champion.score - second)
+        chosen = self._register(m, "chosen", self.o.chosen.shape(), champion.index)
+        m.d.comb += [
+            self.o.chosen.eq(self._register(m, "decision_chosen", chosen.shape(), chosen)),
+            self.o.margin.eq(self._register(m, "decision_margin", margin.shape(), margin)),
+            self.o.unknown.eq(self._register(m, "unknown", 1, _is_unknown(self, margin))),
+        ]
+        if self.scores:
+            scores = self.i.as_value()
+            for cycle in range(self.latency):
+                scores = self._register(m, f"scores_{cycle}", len(scores), scores)
+            m.d.comb += self.o.scores.as_value().eq(scores)
 
 
 class DifferenceArgmax(wiring.Component):
     """The decision between two classes from the difference of their scores.
 
-    The sign is the class and the magnitude the margin. The latency is one clock cycle.
+    The sign is the class and the magnitude the margin. The latency is two clock cycles.
 
     Parameters
     ----------
@@ -158,7 +205,7 @@ class DifferenceArgmax(wiring.Component):
             raise ValueError(f"A difference of scores needs 2 classes, not {len(head.classes)}")
         self.head = head
         self.margin_port = margin_port
-        self.latency = 1
+        self.latency = 2
         super().__init__(
             {
                 "i": In(ArrayLayout(signed(difference_width(head)), 1)),
@@ -170,15 +217,16 @@ class DifferenceArgmax(wiring.Component):
         m = Module()
         difference = self.i[0]
         is_second = difference[-1]
-        margin = Signal(self.o.margin.shape(), name="magnitude")
-        decision = Signal(self.o.shape(), reset_less=True, name="decision")
-        m.d.comb += [
-            margin.eq((difference ^ is_second.replicate(len(difference))) + is_second),
-            self.o.eq(decision),
-        ]
+        magnitude = (difference ^ is_second.replicate(len(difference))) + is_second
+        chosen = Signal(self.o.chosen.shape(), reset_less=True)
+        margin = Signal(self.o.margin.shape(), reset_less=True)
+        decision = Signal(self.o.shape(), reset_less=True)
+        m.d.comb += self.o.eq(decision)
         with m.If(self.en):
             m.d.sync += [
-                decision.chosen.eq(is_second),
+                chosen.eq(is_second),
+                margin.eq(magnitude),
+                decision.chosen.eq(chosen),
                 decision.margin.eq(margin),
                 decision.unknown.eq(_is_unknown(self, margin)),
             ]
@@ -196,10 +244,3 @@ def _is_unknown(component: Argmax | DifferenceArgmax, margin: Any) -> Any:
     if component.margin_port:
         return (margin < component.abstain_margin) | (margin == 0)
     return margin < component.head.abstain_margin
-
-
-def _runner_up(winner: _Leader, loser: _Leader) -> Any:
-    """Return the second best score of two brackets; the loser's own second cannot be it."""
-    if winner.second is None:
-        return loser.score
-    return Mux(loser.score > winner.second, loser.score, winner.second)

@@ -7,18 +7,20 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
 from amaranth.hdl import Cat, ClockSignal, Instance, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.data import ArrayLayout, StructLayout
 from amaranth.lib.wiring import In, Out
 
 from trilut.errors import NetlistError
-from trilut.hdl.argmax import Argmax, decision_layout
+from trilut.hdl.argmax import Argmax, DifferenceArgmax
 from trilut.hdl.control import Control
 from trilut.hdl.encoder import FeatureEncoder
-from trilut.hdl.groupsum import GroupSum
+from trilut.hdl.groupsum import GroupSum, ScoreDifference, TritSum
 from trilut.hdl.layer import Layer, LayerPlan, plan_layers
 from trilut.netlist import Netlist
+from trilut.reach import possible_values, reachable_rows
 
 __all__ = ["Classifier", "InputKind", "StreamClassifier"]
 
@@ -42,9 +44,16 @@ class Classifier(wiring.Component):
     netlist : Netlist
         The circuit. Without a head the results are its output trits.
     pipeline : int
-        Number of layers, and of adder levels in GroupSum, between registers.
+        Number of layers between registers.
     input_kind : InputKind
         Feature vectors for the encoder, or trits. A netlist without an encoder takes trits only.
+    target : str
+        What the sums are made of: ``generic``, or the carry chains of a family; see
+        :data:`SUM_TARGETS`.
+    scores : bool
+        Whether the scores come out too. Without them, two classes take one sum and not two.
+    margin_port : bool
+        Whether a port sets the abstention margin, and not the netlist.
     layer_module : callable, optional
         Gives the name of the Verilog module to instantiate for a layer, as made by
         :func:`layer_verilog`. By default the layers are built in Amaranth.
@@ -66,6 +75,8 @@ class Classifier(wiring.Component):
         Bit f is low if feature f is missing, if the input is features.
     in_trits : :py:`In(ArrayLayout(2, netlist.num_inputs))`
         Dual-rail trits, if the input is trits. The code 11 must not occur.
+    abstain_margin : :py:`In`
+        The abstention margin, if there is a port for it; see :class:`Argmax`.
     out_valid, out_ready : :py:`Out(1)`, :py:`In(1)`
         Handshake of the output.
     out_class, out_margin, out_unknown, out_scores : :py:`Out`
@@ -80,6 +91,9 @@ class Classifier(wiring.Component):
         *,
         pipeline: int = 2,
         input_kind: InputKind = InputKind.FEATURES,
+        target: str = "generic",
+        scores: bool = False,
+        margin_port: bool = False,
         layer_module: Callable[[LayerPlan], str] | None = None,
     ):
         if pipeline < 1:
@@ -91,16 +105,17 @@ class Classifier(wiring.Component):
             )
         # Whoever drives trits need not drive only what the encoder could make.
         self.netlist = netlist if encoder else dataclasses.replace(netlist, encoder=None)
-        self.pipeline = pipeline
         self.input_kind = input_kind
         self.layer_module = layer_module
         self._encoder = FeatureEncoder(encoder) if encoder else None
-        self.plans = plan_layers(self.netlist, pipeline)
-        self._groupsum = GroupSum(netlist.head, pipeline) if netlist.head else None
-        self._argmax = Argmax(netlist.head) if netlist.head else None
+        self._sum, self._argmax = _head_blocks(
+            self.netlist, pipeline, target, scores=scores, margin_port=margin_port
+        )
+        # The sum has a register of its own at its input, in the code that suits it.
+        self.plans = plan_layers(self.netlist, pipeline, register_last=self._sum is None)
         self.latency = 1 + sum(plan.registered for plan in self.plans)
-        if self._groupsum is not None and self._argmax is not None:
-            self.latency += self._groupsum.latency + self._argmax.latency
+        if self._sum is not None and self._argmax is not None:
+            self.latency += self._sum.latency + self._argmax.latency
         super().__init__({**self._input_members(), **self._output_members()})
 
     def _input_members(self) -> dict[str, Any]:
@@ -110,18 +125,17 @@ class Classifier(wiring.Component):
             members["in_present"] = In(self._encoder.present.shape())
         else:
             members["in_trits"] = In(ArrayLayout(2, self.netlist.num_inputs))
+        if self._argmax is not None and self._argmax.margin_port:
+            members["abstain_margin"] = In(self._argmax.abstain_margin.shape())
         return members
 
     def _output_members(self) -> dict[str, Any]:
         members = {"out_valid": Out(1), "out_ready": In(1)}
-        if self.netlist.head is None:
+        if self._argmax is None:
             members["out_trits"] = Out(ArrayLayout(2, len(self.netlist.outputs)))
-        else:
-            layout = decision_layout(self.netlist.head)
-            members["out_class"] = Out(layout["chosen"].shape)
-            members["out_margin"] = Out(layout["margin"].shape)
-            members["out_unknown"] = Out(layout["unknown"].shape)
-            members["out_scores"] = Out(layout["scores"].shape)
+            return members
+        for name, field in self._argmax.o.shape():
+            members["out_class" if name == "chosen" else f"out_{name}"] = Out(field.shape)
         return members
 
     def elaborate(self, platform: object) -> Module:
@@ -136,6 +150,10 @@ class Classifier(wiring.Component):
         trits = self._input_stage(m, control.advance)
         for plan in self.plans:
             trits = self._layer(m, plan, trits, control.advance)
+        if not self.plans:
+            # Without gates the outputs are inputs, still to be put in order.
+            positions = self.netlist.outputs.tolist()
+            trits = Cat(trits.word_select(position, 2) for position in positions)
         self._output_stage(m, trits, control.advance)
         return m
 
@@ -167,24 +185,39 @@ class Classifier(wiring.Component):
         return layer.o.as_value()
 
     def _output_stage(self, m: Module, trits: Any, advance: Any) -> None:
-        if not self.plans:
-            # Without gates the outputs are inputs, still to be put in order.
-            trits = _select(trits, self.netlist.outputs.tolist())
-        if self._groupsum is None or self._argmax is None:
+        if self._sum is None or self._argmax is None:
             m.d.comb += self.out_trits.as_value().eq(trits)
             return
-        m.submodules.groupsum = groupsum = self._groupsum
+        m.submodules.groupsum = groupsum = self._sum
         m.submodules.argmax = argmax = self._argmax
         m.d.comb += [
             groupsum.i.as_value().eq(trits),
             groupsum.en.eq(advance),
             argmax.i.eq(groupsum.o),
             argmax.en.eq(advance),
-            self.out_class.eq(argmax.o.chosen),
-            self.out_margin.eq(argmax.o.margin),
-            self.out_unknown.eq(argmax.o.unknown),
-            self.out_scores.eq(argmax.o.scores),
         ]
+        if argmax.margin_port:
+            m.d.comb += argmax.abstain_margin.eq(self.abstain_margin)
+        for name, _ in argmax.o.shape():
+            port = getattr(self, "out_class" if name == "chosen" else f"out_{name}")
+            m.d.comb += port.eq(argmax.o[name])
+
+
+def _head_blocks(
+    netlist: Netlist, pipeline: int, target: str, *, scores: bool, margin_port: bool
+) -> tuple[TritSum | None, Argmax | DifferenceArgmax | None]:
+    """Return the sum and the argmax of a netlist with a head."""
+    if netlist.head is None:
+        return None, None
+    possible = possible_values(netlist, reachable_rows(netlist))[netlist.outputs]
+    values = [tuple((np.flatnonzero(row) - 1).tolist()) or (0,) for row in possible]
+    if len(netlist.head.classes) == 2 and not scores:
+        difference = ScoreDifference(
+            netlist.head, pipeline, values=values, target=target, input_register=True
+        )
+        return difference, DifferenceArgmax(netlist.head, margin_port=margin_port)
+    groupsum = GroupSum(netlist.head, pipeline, values=values, target=target, input_register=True)
+    return groupsum, Argmax(netlist.head, scores=scores, margin_port=margin_port)
 
 
 class StreamClassifier(wiring.Component):
@@ -234,7 +267,3 @@ class StreamClassifier(wiring.Component):
         for name in self.o.payload.shape().members:
             m.d.comb += self.o.payload[name].eq(getattr(core, f"out_{name}"))
         return m
-
-
-def _select(trits: Any, positions: list[int]) -> Any:
-    return Cat(trits.word_select(position, 2) for position in positions)

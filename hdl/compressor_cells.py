@@ -104,24 +104,40 @@ def _look_up(table: int, row: Any) -> Any:
     return Const(table, 1 << len(row)).bit_select(row, 1)
 
 
-def _output(made: dict[Bit, Any], bit: Bit | None, name: str) -> Any:
-    """Return the wire of an output of a cell, and note what bit it is if it is needed."""
-    if bit is None:
-        return _unused(name)
-    made[bit] = Signal(name=name)
-    return made[bit]
+class _Outputs:
+    """The outputs of a chain's cells: the bits that are needed, and the rest.
 
+    nextpnr stops at a cell that lacks an output, so all are wired. The rest meet in one signal by
+    whose name Verilator knows that nobody reads it.
+    """
 
-def _unused(name: str) -> Any:
-    # nextpnr stops at a cell that lacks an output, and Verilator lets what has such a name pass.
-    return Signal(name=f"{name}_unused", attrs={"keep": 1})
+    def __init__(self, name: str):
+        self.made: dict[Bit, Any] = {}
+        self._name = name
+        self._unused: list[Any] = []
+
+    def wire(self, bit: Bit | None, name: str) -> Any:
+        """Return the wire of an output."""
+        wire = Signal(name=name)
+        if bit is None:
+            self._unused.append(wire)
+        else:
+            self.made[bit] = wire
+        return wire
+
+    def end(self, m: Module) -> dict[Bit, Any]:
+        """Return the bits that are needed."""
+        if self._unused:
+            rest = Signal(len(self._unused), name=f"{self._name}_unused", attrs={"keep": 1})
+            m.d.comb += rest.eq(Cat(self._unused))
+        return self.made
 
 
 def _build_ccu2c(m: Module, name: str, chain: Chain, bits: Values) -> dict[Bit, Any]:
     """Build a chain of CCU2C, two positions in each."""
     assert chain.carry == FALSE
     positions = [*chain.positions, Position((), 0, 0)][: len(chain.positions) + 1 & ~1]
-    made: dict[Bit, Any] = {}
+    outputs = _Outputs(name)
     carry: Any = Const(0, 1)
     for pair in range(len(positions) // 2):
         ports: dict[str, Any] = {"i_CIN": carry}
@@ -131,11 +147,13 @@ def _build_ccu2c(m: Module, name: str, chain: Chain, bits: Values) -> dict[Bit, 
             wires = [read_bit(bits, bit) for bit in sources]
             ports |= {f"i_{pin}{half}": wire for pin, wire in zip("ABCD", wires, strict=True)}
             ports |= {f"p_INIT{half}": Const(init, 16), f"p_INJECT1_{half}": "NO"}
-            ports[f"o_S{half}"] = _output(made, position.sum, f"{name}_sum_{2 * pair + half}")
-        is_last = 2 * pair + 2 == len(positions)
-        carry = _unused(f"{name}_carry") if is_last else Signal(name=f"{name}_carry_{pair}")
+            ports[f"o_S{half}"] = outputs.wire(position.sum, f"{name}_sum_{2 * pair + half}")
+        if 2 * pair + 2 < len(positions):
+            carry = Signal(name=f"{name}_carry_{pair}")
+        else:
+            carry = outputs.wire(None, f"{name}_carry_{pair}")
         m.submodules[f"{name}_{pair}"] = Instance("CCU2C", o_COUT=carry, **ports)
-    return made
+    return outputs.end(m)
 
 
 def _ccu2c_half(position: Position) -> tuple[tuple[Bit, ...], int]:
@@ -165,7 +183,7 @@ def _row(row: int, num_pins: int) -> int:
 
 def _build_carry4(m: Module, name: str, chain: Chain, bits: Values) -> dict[Bit, Any]:
     """Build a chain of CARRY4, each with up to four LUT6_2."""
-    made: dict[Bit, Any] = {}
+    outputs = _Outputs(name)
     positions = [*chain.positions, *[Position((), 0, 0)] * 3][: len(chain.positions) + 3 & ~3]
     carry: Any = None
     for first in range(0, len(positions), 4):
@@ -174,14 +192,14 @@ def _build_carry4(m: Module, name: str, chain: Chain, bits: Values) -> dict[Bit,
         s, di, o, co = [], [], [], []
         for index, position in enumerate(positions[first : first + 4]):
             bit_name = f"{part}_{index}"
-            propagate, generated = _build_lut6(m, bit_name, position, bits, made)
+            propagate, generated = _build_lut6(m, bit_name, position, bits, outputs.made)
             s.append(propagate)
             di.append(generated)
-            o.append(_output(made, position.sum, f"{bit_name}_o"))
+            o.append(outputs.wire(position.sum, f"{bit_name}_o"))
             if index == 3 and not is_last:
                 co.append(Signal(name=f"{bit_name}_co"))
             else:
-                co.append(_output(made, position.carry, f"{bit_name}_co"))
+                co.append(outputs.wire(position.carry, f"{bit_name}_co"))
         m.submodules[part] = Instance(
             "CARRY4",
             i_CI=Const(0, 1) if carry is None else carry,
@@ -192,7 +210,7 @@ def _build_carry4(m: Module, name: str, chain: Chain, bits: Values) -> dict[Bit,
             o_CO=Cat(co),
         )
         carry = co[3]
-    return made
+    return outputs.end(m)
 
 
 def _build_lut6(

@@ -28,7 +28,11 @@ _MAX_CHAIN = 28
 
 
 def plan_sum(
-    values: Sequence[tuple[int, ...]], target: str = "generic", *, recoded: bool = False
+    values: Sequence[tuple[int, ...]],
+    target: str = "generic",
+    *,
+    recoded: bool = False,
+    offset: int = 0,
 ) -> Plan:
     """Plan the sum of some trits.
 
@@ -40,8 +44,10 @@ def plan_sum(
         One of :data:`PLANNERS`.
     recoded : bool
         Whether [v=0] costs no more than [v=−1], as where the logic before makes either.
+    offset : int
+        A constant to add.
     """
-    heap = _Heap(values)
+    heap = _Heap(values, offset)
     planner = PLANNERS[target]
     planner.trits(heap, recoded)
     planner.level(heap)
@@ -63,9 +69,9 @@ class _Trit:
 class _Heap:
     """The bits that are still to be added, by weight, and the cells that add them."""
 
-    def __init__(self, values: Sequence[tuple[int, ...]]):
-        low = sum(min(choice) for choice in values)
-        high = sum(max(choice) for choice in values)
+    def __init__(self, values: Sequence[tuple[int, ...]], offset: int):
+        low = offset + sum(min(choice) for choice in values)
+        high = offset + sum(max(choice) for choice in values)
         self.width = max((~low if low < 0 else low).bit_length(), high.bit_length()) + 1
         self.columns: list[list[Bit]] = [[] for _ in range(self.width)]
         self.trits: list[_Trit] = []
@@ -74,7 +80,7 @@ class _Heap:
         self._cells: list[Cell] = []
         self._made: list[list[Bit]] = [[] for _ in range(self.width)]
         self._levels: list[tuple[Cell, ...]] = []
-        constant = sum(self._add(trit, choice) for trit, choice in enumerate(values))
+        constant = offset + sum(self._add(trit, choice) for trit, choice in enumerate(values))
         # Constants come last, so that they fill the places that no bit needs.
         for weight in range(self.width):
             if constant >> weight & 1:

@@ -55,6 +55,8 @@ class TritSum(wiring.Component):
         Bits of each sum.
     subtracted : container of int
         The trits, counted over all sums, that are subtracted and not added.
+    offset : int
+        A constant to add to each sum.
     levels : int
         Number of levels of adders between registers.
     target : str
@@ -83,6 +85,7 @@ class TritSum(wiring.Component):
         width: int,
         *,
         subtracted: Container[int] = (),
+        offset: int = 0,
         levels: int = 1,
         target: str = "generic",
         input_register: bool = False,
@@ -96,11 +99,12 @@ class TritSum(wiring.Component):
             raise ValueError(f"There is a register every 1 or more levels, not {levels}")
         self.target = target
         self.levels = levels
+        self.offset = offset
         self.input_register = input_register
         self._starts = [sum(map(len, groups[:index])) for index in range(len(groups))]
         self._subtracted = subtracted
         self.plans = tuple(
-            plan_sum(self._terms(*group), target, recoded=input_register)
+            plan_sum(self._terms(*group), target, recoded=input_register, offset=offset)
             for group in zip(self._starts, groups, strict=True)
         )
         self._chain = build_chain if behavioural else CHAINS.get(target, build_chain)
@@ -185,6 +189,9 @@ class GroupSum(TritSum):
         Number of layers between registers; a level of adders is about as slow as two.
     values : sequence of tuple of int, optional
         The values that each output can take; by default all three.
+    exact : bool
+        Whether the scores are the scores. If not, ``offset`` is added to all of them, which makes
+        them cheaper, the more so the smaller the classes are, and changes no difference.
 
     Other parameters, and the members, are those of :class:`TritSum`; the width of ``o`` is
     :func:`score_width`.
@@ -196,15 +203,18 @@ class GroupSum(TritSum):
         pipeline: int,
         *,
         values: _Values | None = None,
+        exact: bool = True,
         target: str = "generic",
         input_register: bool = False,
         behavioural: bool = False,
     ):
         self.head = head
         self.pipeline = pipeline
+        groups = _split(head, values)
         super().__init__(
-            _split(head, values),
+            groups,
             score_width(head),
+            offset=0 if exact else _cheapest_offset(groups, score_width(head)),
             levels=_levels(pipeline, target),
             target=target,
             input_register=input_register,
@@ -259,6 +269,23 @@ def _split(head: Head, values: _Values | None) -> list[_Values]:
             )
     ends = list(accumulate(head.group_sizes))
     return [values[end - size : end] for end, size in zip(ends, head.group_sizes, strict=True)]
+
+
+def _cheapest_offset(groups: Sequence[_Values], width: int) -> int:
+    """Return what to add to all sums so that their constants have the fewest ones.
+
+    A trit is added as its value above the lowest, so each sum has a constant, of which the highest
+    bit costs nothing.
+    """
+    half = 1 << width - 1
+    constants = [sum(map(min, group)) for group in groups]
+    low, high = min(constants), max(sum(map(max, group)) for group in groups)
+    offsets = [top - constant for constant in constants for top in (0, -half)]
+    fitting = [offset for offset in offsets if low + offset >= -half and high + offset < half]
+    return min(
+        [0, *fitting],
+        key=lambda offset: sum(((constant + offset) % half).bit_count() for constant in constants),
+    )
 
 
 def _levels(pipeline: int, target: str) -> int:

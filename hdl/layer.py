@@ -46,8 +46,13 @@ class LayerPlan:
     registered: bool
 
 
-def plan_layers(netlist: Netlist, pipeline: int) -> list[LayerPlan]:
-    """Cut a netlist into layers by level, with a register every ``pipeline`` levels and at the end.
+def plan_layers(
+    netlist: Netlist, pipeline: int | None, *, register_last: bool = True
+) -> list[LayerPlan]:
+    """Cut a netlist into layers by level.
+
+    There is a register every ``pipeline`` levels, none if that is None, and one after the last
+    level if that is asked for.
 
     The first layer reads all inputs, and the last one hands on exactly the netlist's outputs, in
     their order. Each gate has the cheapest formulas for the rows of its table that can occur.
@@ -67,7 +72,8 @@ def plan_layers(netlist: Netlist, pipeline: int) -> list[LayerPlan]:
                 tuple(formulas[gate] for gate in gates.tolist()),
                 tuple(nets.tolist()),
                 tuple(nets_out.tolist()),
-                registered=is_last or level % pipeline == 0,
+                registered=pipeline is not None
+                and (register_last if is_last else level % pipeline == 0),
             )
         )
         nets = nets_out

@@ -15,6 +15,7 @@ from trilut.files import read_bytes, work_directory, write_atomically
 from trilut.format import digest
 from trilut.hdl.axi import AxiClassifier
 from trilut.hdl.classifier import Classifier, InputKind
+from trilut.hdl.compressor_cells import PRIMITIVE_MODELS
 from trilut.hdl.fabric import layer_verilog
 from trilut.hdl.layer import LayerPlan
 from trilut.identifier import check_identifier
@@ -41,12 +42,15 @@ class VerilogDesign:
         Clock cycles from a vector to its result.
     input_kind : InputKind
         What enters.
+    models : str
+        Verilog models of the part's own cells that the design instantiates, for simulation only.
     """
 
     path: Path
     top: str
     latency: int
     input_kind: InputKind
+    models: str = ""
 
 
 class DesignFormat(StrEnum):
@@ -64,6 +68,9 @@ def write_verilog(
     pipeline: int = 2,
     input_kind: InputKind | None = None,
     optimized: bool = True,
+    target: str = "generic",
+    scores: bool = False,
+    margin_port: bool = False,
     axi_beat_bits: int | None = None,
     design_format: DesignFormat = DesignFormat.VERILOG,
 ) -> VerilogDesign:
@@ -83,6 +90,8 @@ def write_verilog(
         Features if the netlist has an encoder, trits otherwise.
     optimized : bool
         Whether to leave out what makes no difference to the outputs; see :mod:`trilut.optimize`.
+    target, scores, margin_port
+        As of :class:`Classifier`.
     axi_beat_bits : int, optional
         Put AXI4-Streams at both ends, with input beats of so many bits; see :class:`AxiClassifier`.
     design_format : DesignFormat
@@ -107,7 +116,15 @@ def write_verilog(
     def module(plan: LayerPlan) -> str:
         return f"{top}_layer_{plan.level}"
 
-    classifier = Classifier(circuit, pipeline=pipeline, input_kind=input_kind, layer_module=module)
+    classifier = Classifier(
+        circuit,
+        pipeline=pipeline,
+        input_kind=input_kind,
+        target=target,
+        scores=scores,
+        margin_port=margin_port,
+        layer_module=module,
+    )
     component: Classifier | AxiClassifier = classifier
     if axi_beat_bits is not None:
         component = AxiClassifier(classifier, beat_bits=axi_beat_bits)
@@ -120,7 +137,9 @@ def write_verilog(
             text = _rtlil(component, top, layers, work)
     path = directory / f"{top}.{design_format.value}"
     write_atomically(path, text)
-    return VerilogDesign(path, top, component.latency, input_kind)
+    return VerilogDesign(
+        path, top, component.latency, input_kind, models=PRIMITIVE_MODELS.get(target, "")
+    )
 
 
 def convert(component: Any, top: str, work: Path) -> str:

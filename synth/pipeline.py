@@ -62,7 +62,7 @@ def choose_pipeline(
         if progress is not None:
             progress(f"a register every {layers} layers")
         with work_directory(out, logs=out / "logs") as work:
-            design = write_verilog(netlist, work, pipeline=layers)
+            design = write_verilog(netlist, work, pipeline=layers, target=target.sums)
             result = synthesize(
                 design.path, design.top, target, out=work, frequency=frequency, blocks=False
             )

@@ -177,12 +177,14 @@ def test_registers_stand_every_n_layers_and_at_the_end():
     assert plans[-1].nets_out == tuple(netlist.outputs.tolist())
 
 
+@pytest.mark.parametrize("num_classes", [2, 3])
+@pytest.mark.parametrize("scores", [False, True])
 @pytest.mark.parametrize(("valence", "seed"), [(3, 0), (3, 1), (2, 0)])
-def test_stream_classifier_with_random_stalls(valence, seed):
+def test_stream_classifier_with_random_stalls(valence, seed, scores, num_classes):
     netlist = random_netlist(
-        seed, num_inputs=4, num_gates=25, num_outputs=6, valence=valence, num_classes=3
+        seed, num_inputs=4, num_gates=25, num_outputs=6, valence=valence, num_classes=num_classes
     )
-    component = StreamClassifier(Classifier(netlist, input_kind=InputKind.TRITS))
+    component = StreamClassifier(Classifier(netlist, input_kind=InputKind.TRITS, scores=scores))
     choices = [-1, 1] if valence == 2 else [-1, 0, 1]
     trits = np.random.default_rng(seed).choice(choices, (100, 4)).astype(np.int8)
     expected = netlist.classify(trits)
@@ -207,13 +209,36 @@ def test_stream_classifier_with_random_stalls(valence, seed):
             assert payload["class"] == expected.chosen[sample]
             assert payload.margin == expected.margin[sample]
             assert payload.unknown == expected.unknown[sample]
-            assert [payload.scores[c] for c in range(3)] == expected.scores[sample].tolist()
+            if scores:
+                got = [payload.scores[index] for index in range(num_classes)]
+                assert got == expected.scores[sample].tolist()
 
     simulator = Simulator(component)
     simulator.add_clock(1e-6)
     simulator.add_testbench(drive)
     simulator.add_testbench(check)
     simulator.run()
+
+
+def test_port_sets_the_abstention_margin():
+    netlist = random_netlist(0, num_inputs=4, num_gates=25, num_outputs=6, num_classes=3)
+    component = Classifier(netlist, input_kind=InputKind.TRITS, margin_port=True)
+    trits = np.random.default_rng(0).integers(-1, 2, (40, 4)).astype(np.int8)
+    expected = netlist.classify(trits)
+
+    async def check(ctx):
+        ctx.set(component.out_ready, 1)
+        ctx.set(component.in_valid, 1)
+        for margin in (0, 1, 3):
+            ctx.set(component.abstain_margin, margin)
+            for sample in range(len(trits)):
+                ctx.set(component.in_trits.as_value(), pack(trits[sample]))
+                for _ in range(component.latency):
+                    await ctx.tick()
+                unknown = expected.margin[sample] < max(1, margin)
+                assert ctx.get(component.out_unknown) == unknown
+
+    simulate(component, check)
 
 
 def test_features_need_an_encoder():

@@ -101,11 +101,11 @@ def run_flow(
     settings = settings or {}
     samples = load_dataset(dataset, seed=settings.get("seed", 0))
     # A wrong name should not wait for the end of the training.
-    load_target(target)
+    part = load_target(target)
     with stages() as show:
         trained = _train(samples, output, settings, show.start("train"), resume=resume)
         stage = show.start("Verilog")
-        design = write_verilog(trained.netlist, output, pipeline=pipeline)
+        design = write_verilog(trained.netlist, output, pipeline=pipeline, target=part.sums)
         stage.finish(f"{design.path}, latency {design.latency} cycles")
         with work_directory(output, logs=output / "logs") as work:
             verification = _verify(
@@ -217,7 +217,7 @@ def synthesize_file(
             stage.finish(f"a register every {choice.pipeline} layers {verdict} {frequency:g} MHz")
             pipeline, tried = choice.pipeline, {"pipeline_choice": plain(choice)}
         with work_directory(output, logs=output / "logs") as work:
-            design = write_verilog(netlist, work, pipeline=pipeline)
+            design = write_verilog(netlist, work, pipeline=pipeline, target=part.sums)
             result = _synthesize(
                 design, target, work, show.start("synth"), seed=seed, frequency=frequency
             )
@@ -369,9 +369,11 @@ def _verify(
         num_random=num_random,
         as_trits=design.input_kind is InputKind.TRITS,
     )
+    simulated = work / "simulated.v"
+    write_atomically(simulated, design.path.read_text() + design.models)
     result = verify_rtl(
         netlist,
-        design.path,
+        simulated,
         design.top,
         design.latency,
         vectors,

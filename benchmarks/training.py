@@ -1,0 +1,205 @@
+"""Step time of training: layouts and forms against each other, growth with size, gap per layer.
+
+Run: python benchmarks/training.py [--quick]
+"""
+
+import argparse
+import resource
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax  # type: ignore[import-untyped]  # it has no types
+
+from trilut.data import load_dataset
+from trilut.gates import exponents, gate_table, polynomial
+from trilut.training import TrainingConfig, fit_dataset, layer_accuracies
+from trilut.training.mixture import MixtureRecipe
+from trilut.training.network import Samples, Topology
+from trilut.training.objective import cross_entropy
+from trilut.training.recipes import HardRecipe, PaperRecipe, Recipe
+from trilut.training.search import WireSearch, choose_wires, start_search
+from trilut.training.step import State, Task, run_steps
+from trilut.training.wiring import Wiring, random_wiring
+
+INPUTS, CLASSES, BATCH = 9216, 10, 100
+TAU = 33.3
+ADAM = optax.adam(0.01)
+# The paper's six networks.
+SIZES = {
+    "small": (12_000,) * 4,
+    "deeper": (12_000,) * 5,
+    "medium": (24_000,) * 4,
+    "large": (36_000,) * 4,
+    "vlarge": (48_000,) * 4,
+    "huge": (128_000,) * 4,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the size, fewer runs")
+    args = parser.parse_args()
+    shrink, repeats = (10, 3) if args.quick else (1, 7)
+    print(f"JAX {jax.__version__}, {jax.device_count()} × {jax.devices()[0].device_kind}\n")
+    compare_forms(tuple(width // shrink for width in SIZES["small"]), repeats)
+    show_growth({name: tuple(w // shrink for w in layers) for name, layers in SIZES.items()})
+    show_gap(steps=300 if args.quick else 3000)
+
+
+def compare_forms(layers: tuple[int, ...], repeats: int) -> None:
+    """Time all forms in turn, several rounds, so that a busy machine is unfair to none."""
+    steps = dict(forms(layers))
+    for step in steps.values():
+        step()
+    seconds: dict[str, list[float]] = {name: [] for name in steps}
+    for _ in range(repeats):
+        for name, step in steps.items():
+            seconds[name].append(timed(step))
+    fastest = {name: min(times) for name, times in seconds.items()}
+    reference = fastest["PST [gate, batch], Horner"]
+    print(f"Step of {INPUTS} → {'+'.join(map(str, layers))}, batch {BATCH}, Adam included")
+    print("| form | best ms | median ms | ÷ PST |\n|---|---|---|---|")
+    for name, best in fastest.items():
+        median = statistics.median(seconds[name])
+        print(f"| {name} | {1e3 * best:.1f} | {1e3 * median:.1f} | {best / reference:.2f} |")
+    print()
+
+
+def forms(layers: tuple[int, ...]) -> Iterator[tuple[str, Callable[[], Any]]]:
+    wiring = random_wiring(INPUTS, layers, seed=42)
+    yield "PST [gate, batch], Horner", product_step(PaperRecipe(TAU), layers, wiring)
+    yield "hard [gate, batch]", product_step(HardRecipe(TAU), layers, wiring)
+    yield "hard, learned wiring of 64 candidates", product_step(HardRecipe(TAU), layers, None)
+    yield "DLGN folded [gate, batch]", product_step(MixtureRecipe(TAU), layers, wiring)
+    yield "DLGN naive [gate, batch]", product_step(MixtureRecipe(TAU, naive=True), layers, wiring)
+    yield "PST [batch, gate], stacked monomials", plain_step(stacked_monomials, 9, layers, wiring)
+    yield "DLGN [batch, gate], stacked gates", plain_step(stacked_gates, 16, layers, wiring)
+
+
+def product_step(
+    recipe: Recipe, layers: tuple[int, ...], wiring: Wiring | None
+) -> Callable[[], Any]:
+    """Return a step of the training as the product does it; without a wiring, one that searches."""
+    generator = np.random.default_rng(0)
+    parameters = tuple(recipe.init(num_gates, generator) for num_gates in layers)
+    search, rules = (), None
+    if wiring is None:
+        config = TrainingConfig(layers=layers, wiring="learned", candidates=64)
+        rules = WireSearch(0.03, 10**6)
+        search = start_search(config, INPUTS, generator)
+        wiring = choose_wires(rules, search)
+    # Donated buffers cannot be shared, so that every form has its own.
+    wiring = jax.tree.map(jnp.copy, wiring)
+    task = Task(Topology(CLASSES), ADAM, 10**6, rules)
+    state = State(parameters, wiring, search, ADAM.init(parameters), jnp.int32(0))
+    samples, chosen = random_samples(), jnp.arange(BATCH, dtype=jnp.int32)[None, :]
+    # Two steps, because wires are searched in every second one.
+    chosen = jnp.concatenate([chosen, chosen])
+
+    def step() -> Any:
+        nonlocal state
+        state, losses = run_steps(state, chosen, samples, recipe=recipe, task=task)
+        return losses
+
+    step.num_steps = 2  # type: ignore[attr-defined]  # read by timed
+    return step
+
+
+def random_samples() -> Samples:
+    generator = np.random.default_rng(1)
+    inputs = generator.integers(-1, 2, (BATCH, INPUTS)).astype(np.int8)
+    labels = generator.integers(0, CLASSES, BATCH).astype(np.int32)
+    return Samples(jnp.asarray(inputs), jnp.asarray(labels))
+
+
+def plain_step(
+    evaluate: Callable[..., jax.Array], size: int, layers: tuple[int, ...], wiring: Wiring
+) -> Callable[[], Any]:
+    """Return a step as a straightforward program has it: values [batch, gate], nothing folded."""
+    generator = np.random.default_rng(0)
+    parameters = [
+        jnp.asarray(generator.normal(0, 0.45, (width, size)), jnp.float32) for width in layers
+    ]
+    samples = random_samples()
+    inputs = samples.inputs.astype(jnp.float32)
+
+    def loss_of(parameters: list[jax.Array], inputs: jax.Array, labels: jax.Array) -> jax.Array:
+        values = inputs
+        for weights, parents in zip(parameters, wiring, strict=True):
+            values = evaluate(weights, values[:, parents.a], values[:, parents.b])
+        scores = jnp.sum(values.reshape(BATCH, -1, CLASSES), axis=1).T
+        return cross_entropy(scores / TAU, labels)
+
+    @jax.jit
+    def train_step(parameters: Any, optimizer: Any, inputs: Any, labels: Any) -> Any:
+        loss, gradient = jax.value_and_grad(loss_of)(parameters, inputs, labels)
+        update, optimizer = ADAM.update(gradient, optimizer)
+        return optax.apply_updates(parameters, update), optimizer, loss
+
+    optimizer = ADAM.init(parameters)
+
+    def step() -> Any:
+        nonlocal parameters, optimizer
+        parameters, optimizer, loss = train_step(parameters, optimizer, inputs, samples.labels)
+        return loss
+
+    return step
+
+
+def stacked_monomials(weights: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
+    monomials = jnp.stack([a**i * b**j for i, j in exponents(3)], axis=-1)
+    return jnp.clip(jnp.sum(monomials * weights[None], axis=-1), -1, 1)
+
+
+def stacked_gates(logits: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
+    share = jax.nn.softmax(logits, axis=1)
+    gates = [
+        c + ca * a + cb * b + cab * a * b
+        for c, ca, cb, cab in polynomial(gate_table(np.arange(16), 2), 2).tolist()
+    ]
+    return jnp.sum(jnp.stack(gates, axis=-1) * share[None], axis=-1)
+
+
+def timed(step: Callable[[], Any]) -> float:
+    """Return the seconds of one step."""
+    started = time.perf_counter()
+    jax.block_until_ready(step())
+    return (time.perf_counter() - started) / getattr(step, "num_steps", 1)
+
+
+def show_growth(sizes: dict[str, tuple[int, ...]]) -> None:
+    print("Cost over the paper's sizes, recipe hard, random wiring")
+    print("| size | gates | ms a step | µs a gate | state MB | peak RSS MB |")
+    print("|---|---|---|---|---|---|")
+    for name, layers in sizes.items():
+        step = product_step(HardRecipe(TAU), layers, random_wiring(INPUTS, layers, seed=42))
+        step()
+        seconds = min(timed(step) for _ in range(2))
+        num_gates = sum(layers)
+        # Nine entries a gate with two moments each, four bytes all, and two parents.
+        state = num_gates * (3 * 9 + 2) * 4 / 1e6
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+        print(
+            f"| {name} | {num_gates} | {1e3 * seconds:.1f} | {1e6 * seconds / num_gates:.2f} "
+            f"| {state:.1f} | {peak:.0f} |"
+        )
+    print()
+
+
+def show_gap(steps: int) -> None:
+    print(f"Validation accuracy on digits with the first n layers hardened, {steps} steps")
+    print("| recipe | n = 0 | 1 | 2 | 3 |\n|---|---|---|---|---|")
+    digits = load_dataset("digits")
+    for recipe in ("paper", "paper-then-hard", "hard", "dlgn"):
+        config = TrainingConfig(recipe=recipe, layers=(1000, 1000, 1000), steps=steps)
+        row = layer_accuracies(fit_dataset(digits, config), digits.validation)
+        print(f"| {recipe} | {' | '.join(f'{100 * value:.1f}' for value in row)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
