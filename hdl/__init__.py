@@ -8,7 +8,7 @@ from trilut.hdl.encoder import FeatureEncoder
 from trilut.hdl.gate import Gate
 from trilut.hdl.groupsum import GroupSum
 from trilut.hdl.layer import Layer
-from trilut.hdl.verilog import DesignFormat, VerilogDesign, write_verilog
+from trilut.hdl.verilog import DesignFormat, VerilogDesign, write_logic, write_verilog
 
 __all__ = [
     "Argmax",
@@ -24,5 +24,6 @@ __all__ = [
     "Layer",
     "StreamClassifier",
     "VerilogDesign",
+    "write_logic",
     "write_verilog",
 ]

@@ -4,7 +4,7 @@ Amaranth takes milliseconds a gate and names what it makes as it likes. Text tak
 every line can say which neuron it is.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -12,7 +12,39 @@ from trilut.gates import gate_id, gate_name
 from trilut.hdl.layer import LayerPlan
 from trilut.netlist import Netlist
 
-__all__ = ["layer_verilog"]
+__all__ = ["fabric_verilog", "layer_verilog"]
+
+
+def fabric_verilog(netlist: Netlist, plans: Sequence[LayerPlan], module: str) -> str:
+    """Return the gates of a netlist as a combinational module of its own, layer by layer.
+
+    Its ports are ``in_trits`` and ``out_trits``, two bits a trit.
+
+    Parameters
+    ----------
+    plans : sequence of LayerPlan
+        The layers, none of them registered.
+    """
+    widths = [2 * netlist.num_inputs, *(2 * len(plan.nets_out) for plan in plans)]
+    wires = ["in_trits", *(f"layer_{plan.level}_o" for plan in plans)]
+    ports = [
+        f"input wire [{widths[0] - 1}:0] in_trits",
+        f"output wire [{2 * len(netlist.outputs) - 1}:0] out_trits",
+    ]
+    lines = [f"module {module} (", *_comma_lines(ports), ");"]
+    for index, plan in enumerate(plans):
+        lines.append(f"  wire [{widths[index + 1] - 1}:0] {wires[index + 1]};")
+        lines.append(
+            f"  {module}_layer_{plan.level} layer_{plan.level} "
+            f"(.i({wires[index]}), .o({wires[index + 1]}));"
+        )
+    if plans:
+        lines.append(f"  assign out_trits = {wires[-1]};")
+    else:
+        trits = [f"in_trits[{2 * net + 1}:{2 * net}]" for net in netlist.outputs.tolist()]
+        lines += ["  assign out_trits = {", *_comma_lines(trits[::-1]), "  };"]
+    layers = [layer_verilog(netlist, plan, f"{module}_layer_{plan.level}") for plan in plans]
+    return "\n".join([*lines, "endmodule", "", *layers])
 
 
 def layer_verilog(netlist: Netlist, plan: LayerPlan, module: str) -> str:

@@ -11,19 +11,19 @@ from typing import Any
 
 from amaranth.back import rtlil
 
-from trilut.files import read_bytes, work_directory, write_atomically
+from trilut.files import make_directory, read_bytes, work_directory, write_atomically
 from trilut.format import digest
 from trilut.hdl.axi import AxiClassifier
 from trilut.hdl.classifier import Classifier, InputKind
 from trilut.hdl.compressor_cells import PRIMITIVE_MODELS
-from trilut.hdl.fabric import layer_verilog
-from trilut.hdl.layer import LayerPlan
+from trilut.hdl.fabric import fabric_verilog, layer_verilog
+from trilut.hdl.layer import LayerPlan, plan_layers
 from trilut.identifier import check_identifier
 from trilut.netlist import Netlist
 from trilut.optimize import optimize
 from trilut.tools import find_tool, run
 
-__all__ = ["DesignFormat", "VerilogDesign", "convert", "write_verilog"]
+__all__ = ["DesignFormat", "VerilogDesign", "convert", "write_logic", "write_verilog"]
 
 _TIMEOUT = 600.0
 
@@ -142,6 +142,29 @@ def write_verilog(
     )
 
 
+def write_logic(
+    netlist: Netlist, directory: Path, *, top: str = "trilut_top", optimized: bool = True
+) -> Path:
+    """Write the gates alone as a combinational Verilog module, for nets of any size.
+
+    Its ports are ``in_trits`` and ``out_trits``, two bits a trit; the code 11 must not come in. It
+    takes microseconds a gate and needs no tool.
+
+    Raises
+    ------
+    NetlistError
+        If ``top`` is not a plain Verilog identifier.
+    """
+    check_identifier(top)
+    circuit = dataclasses.replace(netlist, encoder=None, head=None)
+    if optimized:
+        circuit = optimize(circuit).netlist
+    text = fabric_verilog(circuit, plan_layers(circuit, None), top)
+    path = make_directory(directory) / f"{top}.v"
+    write_atomically(path, "\n".join([*_origin(netlist, circuit), "", _LINT_OFF, text]))
+    return path
+
+
 def convert(component: Any, top: str, work: Path) -> str:
     """Return the Verilog of an Amaranth component, with scratch files in ``work``.
 
@@ -235,17 +258,8 @@ def _without_unused_resets(text: str) -> str:
 
 def _header(netlist: Netlist, component: Classifier | AxiClassifier, classifier: Classifier) -> str:
     """Return comment lines; text from the netlist is quoted as JSON, so it cannot end a line."""
-    circuit = classifier.netlist
-    facts = {
-        "netlist": json.dumps(netlist.name),
-        "sha256": digest(netlist),
-        "circuit": f"{netlist.num_gates} gates in {netlist.depth} layers, "
-        f"{netlist.num_inputs} inputs, {len(netlist.outputs)} outputs, valence {netlist.valence}",
-        "built": f"{circuit.num_gates} gates in {circuit.depth} layers",
-        "latency": f"{component.latency} cycles{_rate(component)}",
-        "made by": f"trilut {version('trilut')}, amaranth {version('amaranth')}",
-    }
-    lines = [f"// {key + ':':9}{value}" for key, value in facts.items()]
+    lines = _origin(netlist, classifier.netlist)
+    lines.append(f"// latency: {component.latency} cycles{_rate(component)}")
     if netlist.head is not None:
         lines += [
             f"// class {index}: {json.dumps(name)}"
@@ -254,6 +268,19 @@ def _header(netlist: Netlist, component: Classifier | AxiClassifier, classifier:
     if netlist.encoder is not None and classifier.input_kind is InputKind.FEATURES:
         lines += _feature_lines(netlist)
     return "\n".join(lines) + "\n"
+
+
+def _origin(netlist: Netlist, circuit: Netlist) -> list[str]:
+    """Return comment lines that say what was built from what, and by what."""
+    facts = {
+        "netlist": json.dumps(netlist.name),
+        "sha256": digest(netlist),
+        "circuit": f"{netlist.num_gates} gates in {netlist.depth} layers, "
+        f"{netlist.num_inputs} inputs, {len(netlist.outputs)} outputs, valence {netlist.valence}",
+        "built": f"{circuit.num_gates} gates in {circuit.depth} layers",
+        "made by": f"trilut {version('trilut')}, amaranth {version('amaranth')}",
+    }
+    return [f"// {key + ':':9}{value}" for key, value in facts.items()]
 
 
 def _rate(component: Classifier | AxiClassifier) -> str:

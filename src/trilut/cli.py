@@ -67,6 +67,10 @@ def _parser() -> argparse.ArgumentParser:
         _add_optimize,
         _add_verilog,
         _add_verify,
+        _add_trace,
+        _add_wave,
+        _add_faults,
+        _add_compare,
         _add_synth,
         _add_gate,
         _add_data,
@@ -408,6 +412,11 @@ def _add_verilog(commands: Any) -> None:
         help="AXI4-Streams at both ends, with input beats of so many bits, a multiple of 8",
     )
     parser.add_argument(
+        "--logic-only",
+        action="store_true",
+        help="a combinational module of the gates alone, trits in and out",
+    )
+    parser.add_argument(
         "--format",
         choices=["verilog", "rtlil", "blif", "blif-mv"],
         default="verilog",
@@ -418,11 +427,17 @@ def _add_verilog(commands: Any) -> None:
 
 def _verilog(args: argparse.Namespace) -> None:
     from trilut.flow import write_blif
-    from trilut.hdl import DesignFormat, InputKind, write_verilog
+    from trilut.hdl import DesignFormat, InputKind, write_logic, write_verilog
 
     if args.format in ("blif", "blif-mv"):
         path = write_blif(args.net, args.output, args.format, top=args.top)
         _print(args, args.format, {"file": str(path)}, {"file": str(path)})
+        return
+    if args.logic_only:
+        path = write_logic(
+            trilut.load(args.net), args.output, top=args.top, optimized=not args.no_optimize
+        )
+        _print(args, "logic", {"file": str(path)}, {"file": str(path)})
         return
     if args.axi is not None and args.axi % 8:
         raise TrilutError(f"Beats of an AXI stream are whole bytes, not {args.axi} bits")
@@ -488,6 +503,157 @@ def _verify(args: argparse.Namespace) -> int:
 
     _print(args, f"{args.net.name}: RTL against reference", verification_rows(result), result)
     return 0 if result["passed"] else 1
+
+
+def _add_samples(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose the test samples of a data set."""
+    parser.add_argument(
+        "--data", metavar="DATASET", help="name or file of a data set; default: the trained one"
+    )
+    _add_label(parser)
+    parser.add_argument("--seed", metavar="N", type=int, help="seed of the data set")
+
+
+def _test_samples(args: argparse.Namespace, netlist: trilut.Netlist) -> Any:
+    from trilut.evaluation import samples_for
+    from trilut.flow import netlist_dataset
+
+    name = None if args.data is None else _with_label(args.data, args.label)
+    return samples_for(netlist, netlist_dataset(netlist, name=name, seed=args.seed)).x
+
+
+def _add_trace(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "trace",
+        _trace,
+        "say why an output has its value: the gates and inputs that made it so",
+        "trilut trace build/run/net.trilut --sample 3 --output 0",
+    )
+    _add_net(parser)
+    _add_samples(parser)
+    parser.add_argument("--sample", metavar="N", type=int, default=0, help="which test sample")
+    parser.add_argument(
+        "--values", metavar="X,X,…", type=_values, help="feature values instead; nan: missing"
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--output", metavar="K", type=int, help="output; default: an UNKNOWN one")
+    which.add_argument("--number", metavar="N", type=int, help="net instead of an output")
+    _add_json(parser)
+
+
+def _values(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(value) for value in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of numbers like 0.5,nan,3"
+        ) from None
+
+
+def _trace(args: argparse.Namespace) -> None:
+    from trilut.sim import trace_output
+    from trilut.summary import plain
+
+    netlist = trilut.load(args.net)
+    samples = [args.values] if args.values else _test_samples(args, netlist)
+    sample = 0 if args.values else args.sample
+    found = trace_output(netlist, samples, sample, output=args.output, number=args.number)
+    print(json.dumps(plain(found), indent=2) if args.json else found.text())
+
+
+def _add_wave(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "wave",
+        _wave,
+        "write the values of nets as a waveform, a VCD file",
+        "trilut wave build/run/net.trilut -o build/net.vcd --samples 100",
+    )
+    _add_net(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, required=True, help="VCD file to write"
+    )
+    _add_samples(parser)
+    parser.add_argument(
+        "--samples", metavar="N", type=_positive, default=100, help="number of test samples"
+    )
+    parser.add_argument(
+        "--nets", metavar="N,N,…", type=_layers, help="nets; default: all inputs and outputs"
+    )
+    _add_json(parser)
+
+
+def _wave(args: argparse.Namespace) -> None:
+    from trilut.sim import write_vcd
+
+    netlist = trilut.load(args.net)
+    samples = _test_samples(args, netlist)[: args.samples]
+    nets = {f"net_{net}": net for net in args.nets} if args.nets else None
+    write_vcd(netlist, samples, args.output, nets=nets)
+    facts = {"file": str(args.output), "samples": len(samples)}
+    _print(args, "waveform", {key: str(value) for key, value in facts.items()}, facts)
+
+
+def _add_faults(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "faults",
+        _faults,
+        "simulate faults of nets, one at a time, and list those that matter most",
+        "trilut faults build/run/net.trilut --models stuck_true,stuck_false",
+    )
+    _add_net(parser)
+    _add_samples(parser)
+    parser.add_argument(
+        "--samples", metavar="N", type=_positive, default=200, help="number of test samples"
+    )
+    parser.add_argument(
+        "--models",
+        metavar="M,M,…",
+        default="stuck_false,stuck_true",
+        help="of stuck_false, stuck_unknown, stuck_true, flip_plus, flip_minus, negated",
+    )
+    parser.add_argument(
+        "--worst", metavar="N", type=_positive, default=10, help="number of faults to list"
+    )
+    _add_json(parser)
+
+
+def _faults(args: argparse.Namespace) -> None:
+    from trilut.sim import fault_survey
+
+    netlist = trilut.load(args.net)
+    samples = _test_samples(args, netlist)[: args.samples]
+    survey = fault_survey(netlist, samples, args.models.split(","), num_worst=args.worst)
+    _print(args, f"faults of {netlist.name}", survey.rows(), survey.document())
+
+
+def _add_compare(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "compare",
+        _compare,
+        "look for an input on which two netlists differ",
+        "trilut compare build/run/net.trilut build/small.trilut",
+    )
+    _add_net(parser)
+    parser.add_argument("other", metavar="NET", type=Path, help="netlist to compare with")
+    parser.add_argument(
+        "--random", metavar="N", type=_positive, default=100_000, help="number of random inputs"
+    )
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the inputs")
+    _add_json(parser)
+
+
+def _compare(args: argparse.Namespace) -> int:
+    from trilut.sim import compare
+
+    result = compare(
+        trilut.load(args.net), trilut.load(args.other), num_random=args.random, seed=args.seed
+    )
+    _print(args, f"{args.net.name} and {args.other.name}", result.rows(), result)
+    return 0 if result.counterexample is None else 1
 
 
 def _add_synth(commands: Any) -> None:
