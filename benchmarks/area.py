@@ -33,12 +33,24 @@ from trilut.synth import load_target, synthesize
 TARGET = dataclasses.replace(load_target("ecp5"), place_and_route=None)
 
 
-def random_network(widths: list[int], num_features: int, num_classes: int) -> Netlist:
-    """Return a layered network with random wires and gates behind three thresholds a feature."""
+def random_network(
+    widths: list[int], num_features: int, num_classes: int, *, valence: int = 3
+) -> Netlist:
+    """Return a layered network with random wires and gates.
+
+    Ternary ones stand behind three thresholds of 8 bits a feature. Binary ones take bits, as those
+    of other tools do.
+    """
     rng = np.random.default_rng(0)
-    features = tuple(Feature(f"x{index}", bits=8) for index in range(num_features))
-    centres = np.tile([64, 128, 192], num_features)
-    encoder = Encoder(features, np.repeat(np.arange(num_features), 3), centres - 8, centres + 8)
+    if valence == 3:
+        features = tuple(Feature(f"x{index}", bits=8) for index in range(num_features))
+        centres = np.tile([64, 128, 192], num_features)
+        which = np.repeat(np.arange(num_features), 3)
+        encoder = Encoder(features, which, centres - 8, centres + 8)
+    else:
+        features = tuple(Feature(f"x{index}", bits=1) for index in range(num_features))
+        ones = np.ones(num_features, dtype=np.int64)
+        encoder = Encoder(features, np.arange(num_features), ones, ones, missing=-1)
     previous = np.arange(encoder.num_trits)
     a, b = [], []
     for width in widths:
@@ -48,10 +60,11 @@ def random_network(widths: list[int], num_features: int, num_classes: int) -> Ne
         previous = np.arange(first, first + width)
     return Netlist(
         encoder.num_trits,
-        rng.integers(-1, 2, (sum(widths), 9)).astype(np.int8),
+        rng.choice([-1, 0, 1] if valence == 3 else [-1, 1], (sum(widths), valence**2)),
         np.concatenate(a),
         np.concatenate(b),
         previous,
+        valence=valence,
         encoder=encoder,
         head=Head(tuple(map(str, range(num_classes))), (widths[-1] // num_classes,) * num_classes),
         name=f"random {widths}",
@@ -157,6 +170,7 @@ def main() -> None:
         "breast_cancer": trained("breast_cancer"),
     }
     if not args.quick:
+        netlists["binary 784→3×2000→10"] = random_network([2000] * 3, 784, 10, valence=2)
         netlists["digits-4K"] = trained("digits", layers=(1000, 1000, 1000, 1000))
     figures = {}
     for name, netlist in netlists.items():

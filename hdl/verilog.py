@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil
+from amaranth.hdl import Shape
+from amaranth.lib.wiring import In
 
 from trilut.files import make_directory, read_bytes, work_directory, write_atomically
 from trilut.format import digest
@@ -132,7 +134,7 @@ def write_verilog(
     with work_directory(directory) as work:
         if design_format is DesignFormat.VERILOG:
             parts = [_LINT_OFF, convert(component, top, work), _LINT_ON, *layers]
-            text = "\n".join([_header(netlist, component, classifier), *parts])
+            text = "\n".join([_header(netlist, component, classifier, top), *parts])
         else:
             text = _rtlil(component, top, layers, work)
     path = directory / f"{top}.{design_format.value}"
@@ -256,7 +258,9 @@ def _without_unused_resets(text: str) -> str:
     return text
 
 
-def _header(netlist: Netlist, component: Classifier | AxiClassifier, classifier: Classifier) -> str:
+def _header(
+    netlist: Netlist, component: Classifier | AxiClassifier, classifier: Classifier, top: str
+) -> str:
     """Return comment lines; text from the netlist is quoted as JSON, so it cannot end a line."""
     lines = _origin(netlist, classifier.netlist)
     lines.append(f"// latency: {component.latency} cycles{_rate(component)}")
@@ -267,7 +271,22 @@ def _header(netlist: Netlist, component: Classifier | AxiClassifier, classifier:
         ]
     if netlist.encoder is not None and classifier.input_kind is InputKind.FEATURES:
         lines += _feature_lines(netlist)
+    lines += _example(component, top)
     return "\n".join(lines) + "\n"
+
+
+def _example(component: Classifier | AxiClassifier, top: str) -> list[str]:
+    """Return an instantiation with the width and direction of every port."""
+    members = [("clk", 1, "input"), ("rst", 1, "input")]
+    for name, member in component.signature.members.items():
+        direction = "input" if member.flow == In else "output"
+        members.append((name, Shape.cast(member.shape).width, direction))
+    lines = [
+        f"//     .{name}({name}){',' if index + 1 < len(members) else ' '}"
+        f"  // {direction}{f' [{width - 1}:0]' if width > 1 else ''}"
+        for index, (name, width, direction) in enumerate(members)
+    ]
+    return ["//", f"//   {top} {top}_instance (", *lines, "//   );"]
 
 
 def _origin(netlist: Netlist, circuit: Netlist) -> list[str]:

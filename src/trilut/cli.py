@@ -412,6 +412,16 @@ def _add_verilog(commands: Any) -> None:
         help="AXI4-Streams at both ends, with input beats of so many bits, a multiple of 8",
     )
     parser.add_argument(
+        "--sums",
+        choices=["generic", "ecp5", "xilinx"],
+        default="generic",
+        help="what adds the trits: any logic, or the carry chains of a family",
+    )
+    parser.add_argument("--scores", action="store_true", help="a port with the class scores")
+    parser.add_argument(
+        "--margin-port", action="store_true", help="a port that sets the abstention margin"
+    )
+    parser.add_argument(
         "--logic-only",
         action="store_true",
         help="a combinational module of the gates alone, trits in and out",
@@ -448,6 +458,9 @@ def _verilog(args: argparse.Namespace) -> None:
         pipeline=args.pipeline,
         input_kind=InputKind(args.input) if args.input else None,
         optimized=not args.no_optimize,
+        target=args.sums,
+        scores=args.scores,
+        margin_port=args.margin_port,
         axi_beat_bits=args.axi,
         design_format=DesignFormat[args.format.upper()],
     )
