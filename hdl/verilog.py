@@ -223,9 +223,12 @@ def _run_yosys(component: Any, top: str, script: str, work: Path) -> None:
 # shortens constants, and gives registers their initial value in the declaration.
 _LINT_OFF = "".join(
     f"/* verilator lint_off {warning} */\n"
-    for warning in ("DECLFILENAME", "UNUSEDSIGNAL", "WIDTHEXPAND", "PROCASSINIT")
+    for warning in ("DECLFILENAME", "UNUSEDSIGNAL", "WIDTHEXPAND", "WIDTHTRUNC", "PROCASSINIT")
 )
-_LINT_ON = "/* verilator lint_on WIDTHEXPAND */\n/* verilator lint_on PROCASSINIT */\n"
+_LINT_ON = "".join(
+    f"/* verilator lint_on {warning} */\n"
+    for warning in ("WIDTHEXPAND", "WIDTHTRUNC", "PROCASSINIT")
+)
 
 
 def _plain_module_names(text: str) -> str:
