@@ -5,12 +5,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test test-all lint format clean
+.PHONY: help install demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-training
 
 help:
 	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
 	@echo "make test      lint, type check and test"
 	@echo "make test-all  the slow tests too"
+	@echo "make bench     all benchmarks (an hour); or one of:"
+	@echo "  bench-sim       speed and memory of the simulator (minutes, most of them gcc for its rival)"
+	@echo "  bench-area      LUTs of whole designs against a case statement a gate"
+	@echo "  bench-groupsum  LUTs and frequency of sums of trits"
+	@echo "  bench-training  time of a training step, and accuracies"
 	@echo "make format    format the code"
 	@echo "make clean     remove $(VENV) and build/"
 
@@ -43,6 +48,22 @@ test: lint
 
 test-all: lint
 	$(BIN)/pytest
+
+bench: bench-sim bench-area bench-groupsum bench-training
+
+bench-area: $(STAMP)
+	@mkdir -p build
+	$(BIN)/python benchmarks/area.py --json build/bench-area.json
+
+bench-groupsum: $(STAMP)
+	$(BIN)/python benchmarks/groupsum.py
+
+bench-training: $(STAMP)
+	$(BIN)/python benchmarks/training.py
+
+bench-sim: $(STAMP)
+	@mkdir -p build
+	$(BIN)/python benchmarks/sim.py --plot docs/sim-scaling.svg --json build/bench-sim.json
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

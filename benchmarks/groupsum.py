@@ -48,11 +48,12 @@ class DeliveredSum(TritSum):
 class PlainSum(wiring.Component):
     """The same by ``+``: a tree of exact adders with a register after every second level."""
 
-    def __init__(self, values: Sequence[tuple[int, ...]], width: int):
-        self._values = values
+    def __init__(self, kind: str, size: int, width: int):
+        self._is_binary = kind == "bit"
+        self._size = size
         super().__init__(
             {
-                "i": In(ArrayLayout(2, len(values))),
+                "i": In(ArrayLayout(2, size)),
                 "o": Out(ArrayLayout(signed(width), 1)),
                 "en": In(1),
             }
@@ -61,34 +62,39 @@ class PlainSum(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         """Build the tree."""
         m = Module()
-        terms: list[Any] = []
-        for trit, choice in enumerate(self._values):
-            minus, plus = self.i[trit][0], self.i[trit][1]
-            # In two's complement −1 is 11, 0 is 00 and +1 is 01.
-            low = 1 if choice == (-1, 1) else plus | minus
-            register = Signal(signed(2), reset_less=True, name=f"input_{trit}")
-            with m.If(self.en):
-                m.d.sync += register.eq(Cat(low, ~plus if choice == (-1, 1) else minus))
-            terms.append((register, 1))
+        terms = [self._input(m, trit) for trit in range(self._size)]
         level = 0
         while len(terms) > 1:
             level += 1
             pairs = [terms[index : index + 2] for index in range(0, len(terms), 2)]
             registered = level % 2 == 0 or len(pairs) == 1
             terms = [self._node(m, pair, registered, level) for pair in pairs]
-        m.d.comb += self.o[0].eq(terms[0][0])
+        total = terms[0][0]
+        m.d.comb += self.o[0].eq(2 * total - self._size if self._is_binary else total)
         return m
 
-    def _node(self, m: Module, pair: Sequence[Any], registered: bool, level: int) -> Any:
-        magnitude = sum(term[1] for term in pair)
-        node = Signal(range(-magnitude, magnitude + 1), reset_less=True, name=f"level_{level}")
+    def _input(self, m: Module, trit: int) -> tuple[Any, int]:
+        minus, plus = self.i[trit][0], self.i[trit][1]
+        # In two's complement −1 is 11, 0 is 00 and +1 is 01. Of two values the upper ones count.
+        term = plus if self._is_binary else Cat(plus | minus, minus).as_signed()
+        register = Signal(term.shape(), reset_less=True, name=f"input_{trit}")
+        with m.If(self.en):
+            m.d.sync += register.eq(term)
+        return register, 1
+
+    def _node(
+        self, m: Module, pair: Sequence[tuple[Any, int]], registered: bool, level: int
+    ) -> tuple[Any, int]:
+        most = sum(term[1] for term in pair)
+        least = 0 if self._is_binary else -most
+        node = Signal(range(least, most + 1), reset_less=True, name=f"level_{level}")
         total = sum((term[0] for term in pair[1:]), start=pair[0][0])
         if registered:
             with m.If(self.en):
                 m.d.sync += node.eq(total)
         else:
             m.d.comb += node.eq(total)
-        return node, magnitude
+        return node, most
 
 
 def component(kind: str, size: int, target: str) -> Any:
@@ -96,7 +102,7 @@ def component(kind: str, size: int, target: str) -> Any:
     values = [_KINDS[kind]] * size
     width = size.bit_length() + 1
     if target == "plain":
-        return PlainSum(values, width)
+        return PlainSum(kind, size, width)
     return DeliveredSum([values], width, target=target, input_register=True)
 
 
@@ -108,16 +114,16 @@ class Routed:
     fmax_mhz: float
 
 
-def map_ecp5(kind: str, size: int, target: str, work: Path) -> int:
+def map_lut4(kind: str, size: int, target: str, part_name: str, work: Path) -> int:
     """Return LUT4, and two for each CCU2C, by Yosys' count."""
     (work / "top.v").write_text(convert(component(kind, size, target), "top", work))
-    part = replace(load_target("ecp5"), place_and_route=None)
+    part = replace(load_target(part_name), place_and_route=None)
     result = synthesize(work / "top.v", "top", part, out=work, blocks=False, timeout=_TIMEOUT)
     return result.cells.lut4_equivalents
 
 
 def route_ecp5(work: Path, frequency: float, seed: int) -> Routed:
-    """Place and route what :func:`map_ecp5` left in the directory."""
+    """Place and route what :func:`map_lut4` left in the directory."""
     settings = load_target("ecp5").place_and_route
     assert settings is not None
     design = MappedDesign(work / "yosys.json", "top")
@@ -168,11 +174,14 @@ def measure(kind: str, size: int, *, routed: bool, work: Path) -> dict[str, Any]
     row: dict[str, Any] = {"kind": kind, "size": size}
     for target in ("generic", "ecp5", "plain"):
         folder = make_directory(work / f"{kind}-{size}-{target}")
-        row[f"{target}_lut4"] = map_ecp5(kind, size, target, folder) / size
+        row[f"{target}_lut4"] = map_lut4(kind, size, target, "ecp5", folder) / size
         if routed and target != "generic":
             result = route_ecp5(folder, frequency=250, seed=1)
             row[f"{target}_routed_lut4"] = result.lut4 / size
             row[f"{target}_fmax_mhz"] = result.fmax_mhz
+    for target in ("carry", "plain"):
+        folder = make_directory(work / f"{kind}-{size}-{target}-ice40")
+        row[f"{target}_ice40"] = map_lut4(kind, size, target, "ice40", folder) / size
     for target in ("xilinx", "plain"):
         folder = make_directory(work / f"{kind}-{size}-{target}-xc7")
         row[f"{target}_lut6"] = map_xilinx(kind, size, target, folder) / size
@@ -192,6 +201,8 @@ _COLUMNS = {
     "ecp5_fmax_mhz": "{:.0f}",
     "plain_routed_lut4": "{:.2f}",
     "plain_fmax_mhz": "{:.0f}",
+    "carry_ice40": "{:.2f}",
+    "plain_ice40": "{:.2f}",
     "xilinx_lut6": "{:.2f}",
     "plain_lut6": "{:.2f}",
     "xilinx_ratio": "{:.2f}",

@@ -216,8 +216,11 @@ def _head_blocks(
             netlist.head, pipeline, values=values, target=target, input_register=True
         )
         return difference, DifferenceArgmax(netlist.head, margin_port=margin_port)
-    groupsum = GroupSum(netlist.head, pipeline, values=values, target=target, input_register=True)
-    return groupsum, Argmax(netlist.head, scores=scores, margin_port=margin_port)
+    groupsum = GroupSum(
+        netlist.head, pipeline, values=values, exact=scores, target=target, input_register=True
+    )
+    argmax = Argmax(netlist.head, scores=scores, margin_port=margin_port, pipeline=pipeline)
+    return groupsum, argmax
 
 
 class StreamClassifier(wiring.Component):

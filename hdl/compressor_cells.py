@@ -55,8 +55,12 @@ def build_cell(
         case Adder():
             made = Signal(len(cell.outputs), name=name)
             a, b = (Cat(read_bit(bits, bit) for bit in side) for side in (cell.a, cell.b))
-            total = a + b if cell.carry == FALSE else a + b + read_bit(bits, cell.carry)
-            m.d.comb += made.eq(total)
+            if cell.carry == FALSE:
+                m.d.comb += made.eq(a + b)
+            else:
+                # One adder with one place more; a sum of three would be two adders.
+                carry = read_bit(bits, cell.carry)
+                m.d.comb += made.eq((Cat(carry, a) + Cat(carry, b))[1:])
         case Chain():
             return chain(m, name, cell, bits)
     return {bit: made[index] for index, bit in enumerate(cell.outputs)}

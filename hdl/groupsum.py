@@ -60,8 +60,11 @@ class TritSum(wiring.Component):
     levels : int
         Number of levels of adders between registers.
     target : str
-        One of :data:`SUM_TARGETS`: what the adders are made of. ``generic`` suits every part;
-        the others instantiate the part's carry chains.
+        One of :data:`SUM_TARGETS`: what the adders are made of. ``generic``, full adders, suits
+        every part. ``carry``, adders by ``+``, suits parts whose tools make carry chains of them,
+        such as the iCE40. The others instantiate the part's own carry chains.
+    max_chain : int
+        Length of the carry chains; see :func:`plan_sum`.
     input_register : bool
         Whether to register the trits first, for logic before that has no register of its own. The
         register then holds of each trit what the adders want to know, which that logic can mostly
@@ -88,6 +91,7 @@ class TritSum(wiring.Component):
         offset: int = 0,
         levels: int = 1,
         target: str = "generic",
+        max_chain: int = 28,
         input_register: bool = False,
         behavioural: bool = False,
     ):
@@ -104,7 +108,13 @@ class TritSum(wiring.Component):
         self._starts = [sum(map(len, groups[:index])) for index in range(len(groups))]
         self._subtracted = subtracted
         self.plans = tuple(
-            plan_sum(self._terms(*group), target, recoded=input_register, offset=offset)
+            plan_sum(
+                self._terms(*group),
+                target,
+                recoded=input_register,
+                offset=offset,
+                max_chain=max_chain,
+            )
             for group in zip(self._starts, groups, strict=True)
         )
         self._chain = build_chain if behavioural else CHAINS.get(target, build_chain)
@@ -217,6 +227,7 @@ class GroupSum(TritSum):
             offset=0 if exact else _cheapest_offset(groups, score_width(head)),
             levels=_levels(pipeline, target),
             target=target,
+            max_chain=_max_chain(pipeline),
             input_register=input_register,
             behavioural=behavioural,
         )
@@ -249,6 +260,7 @@ class ScoreDifference(TritSum):
             subtracted=range(head.group_sizes[0], head.num_outputs),
             levels=_levels(pipeline, target),
             target=target,
+            max_chain=_max_chain(pipeline),
             input_register=input_register,
             behavioural=behavioural,
         )
@@ -291,3 +303,8 @@ def _cheapest_offset(groups: Sequence[_Values], width: int) -> int:
 def _levels(pipeline: int, target: str) -> int:
     """Return how many levels of adders take about as long as some layers of gates."""
     return pipeline if target == "generic" else max(1, pipeline // 2)
+
+
+def _max_chain(pipeline: int) -> int:
+    """Return how long carry chains are; who has a register after every layer wants them short."""
+    return 10 if pipeline == 1 else 28

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trilut.files import read_bytes, write_atomically
+from trilut.synth.carries import open_carries
 from trilut.synth.result import Cells
 from trilut.synth.target import KINDS, PortRegister, Target
 
@@ -89,6 +90,10 @@ class MappedDesign:
     def has_clock(self) -> bool:
         """Whether there is a port ``clk``."""
         return _CLOCK in self._top["ports"]
+
+    def open_carries(self) -> int:
+        """Open the ends of carry chains that lead nowhere; see :func:`open_carries`."""
+        return open_carries(self._top)
 
     def register_ports(self, register: PortRegister) -> int:
         """Put a register at every port but the clock, and return how many there are.

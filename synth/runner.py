@@ -91,6 +91,7 @@ def synthesize(
         if cells.ff and not design.has_clock:
             raise ToolError(f"Module {top!r} has {cells.ff} flip-flops but no port 'clk'")
         ports = design.register_ports(target.place_and_route.register)
+        design.open_carries()
         _check_capacity(cells, ports, target)
         design.save(out / "registered.json")
         report = steps.place_and_route(

@@ -21,7 +21,7 @@ KINDS = ("lut4", "ff", "carry", "bram", "dsp")
 # from anywhere. So every text is a plain word, and what names a file, a script or a command of the
 # tools' own languages is not among the options.
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
-_SUMS = re.compile(r"generic|ecp5|xilinx")
+_SUMS = re.compile(r"generic|carry|ecp5|xilinx")
 _TITLE = re.compile(r"[^\x00-\x1f\x7f]{1,100}")
 _CELL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
 _YOSYS_COMMAND = re.compile(r"synth(_[a-z0-9]+)?")
@@ -193,7 +193,7 @@ def _parse(name: str, content: bytes, origin: str) -> Target:
         equivalents=table.counts("equivalents"),
         capacity=table.counts("capacity"),
         place_and_route=_place_and_route(table) if "nextpnr" in document else None,
-        sums=table.text("sums", _SUMS, "one of generic, ecp5, xilinx")
+        sums=table.text("sums", _SUMS, "one of generic, carry, ecp5, xilinx")
         if "sums" in document
         else "generic",
     )

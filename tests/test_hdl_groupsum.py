@@ -8,7 +8,7 @@ from amaranth.sim import Simulator
 
 from trilut import Head
 from trilut.hdl.argmax import Argmax, DifferenceArgmax
-from trilut.hdl.compressor import Chain, Plane
+from trilut.hdl.compressor import TRUE, Chain, Plane
 from trilut.hdl.compressor_cells import PRIMITIVE_MODELS
 from trilut.hdl.compressor_plan import plan_sum
 from trilut.hdl.gate import TRIT_CODE
@@ -129,6 +129,24 @@ def test_groupsum_with_stalls(target, sizes, pipeline, input_register):
     stall_and_check(component, outputs, head.scores(outputs))
 
 
+@pytest.mark.parametrize("choices", [(ALL,), CHOICES])
+@pytest.mark.parametrize("sizes", [(20, 20, 20), (9, 31, 2), (1, 1), (63, 64)])
+def test_inexact_scores_differ_by_one_offset(sizes, choices):
+    head = Head(tuple(map(str, range(len(sizes)))), sizes)
+    rng = np.random.default_rng(sum(sizes))
+    values = random_values(rng, head.num_outputs, choices)
+    component = GroupSum(head, 2, values=values, exact=False)
+    outputs = random_trits(rng, values, 30)
+    stall_and_check(component, outputs, head.scores(outputs) + component.offset)
+
+
+def test_inexact_scores_of_equal_classes_have_no_constant_to_add():
+    head = Head(("a", "b", "c"), (20, 20, 20))
+    for plan in GroupSum(head, 2, exact=False, target="ecp5").plans:
+        pins = [bit for level in plan.levels for cell in level.cells for bit in cell.inputs]
+        assert pins.count(TRUE) == 1
+
+
 @pytest.mark.parametrize("target", SUM_TARGETS)
 @pytest.mark.parametrize("num_trits", [100, 400])
 def test_groupsum_of_many_trits(target, num_trits):
@@ -167,7 +185,7 @@ def test_difference_is_the_decision(sizes, margin_port):
                 ctx.set(component.abstain_margin, abstain)
             for sample, (first, second) in enumerate(scores.tolist()):
                 ctx.set(component.i[0], first - second)
-                await ctx.tick()
+                await ctx.tick().repeat(component.latency)
                 assert ctx.get(component.o.chosen) == expected.chosen[sample]
                 assert ctx.get(component.o.margin) == expected.margin[sample]
                 assert ctx.get(component.o.unknown) == expected.unknown[sample]
@@ -178,10 +196,11 @@ def test_difference_is_the_decision(sizes, margin_port):
     simulator.run()
 
 
-@pytest.mark.parametrize("num_classes", [2, 3, 5])
-def test_argmax_without_scores_and_with_a_margin_port(num_classes):
+@pytest.mark.parametrize("pipeline", [1, 4])
+@pytest.mark.parametrize("num_classes", [2, 3, 5, 6, 9])
+def test_argmax_without_scores_and_with_a_margin_port(num_classes, pipeline):
     head = Head(tuple(map(str, range(num_classes))), (3,) * num_classes)
-    component = Argmax(head, scores=False, margin_port=True)
+    component = Argmax(head, scores=False, margin_port=True, pipeline=pipeline)
     assert "scores" not in component.o.shape().members
     rng = np.random.default_rng(num_classes)
     scores = rng.integers(-3, 4, (60, num_classes))

@@ -413,7 +413,7 @@ def _add_verilog(commands: Any) -> None:
     )
     parser.add_argument(
         "--sums",
-        choices=["generic", "ecp5", "xilinx"],
+        choices=["generic", "carry", "ecp5", "xilinx"],
         default="generic",
         help="what adds the trits: any logic, or the carry chains of a family",
     )

@@ -1,5 +1,6 @@
 """The user's own data: a table, arrays, or a directory of images."""
 
+import os
 import re
 import zipfile
 import zlib
@@ -21,7 +22,7 @@ from trilut.data.images import (
     pixel_names,
 )
 from trilut.data.tables import load_table, number_classes
-from trilut.errors import DataError
+from trilut.errors import DataError, FormatError
 from trilut.files import read_bytes
 
 __all__ = ["file_path", "is_file_name", "is_table_name", "load_arrays", "load_file", "split_label"]
@@ -44,7 +45,7 @@ _PART_ENDS = {
 def split_label(name: str) -> tuple[Path, str | None]:
     """Return the path and the label column that the name of a data set means."""
     found = _WITH_LABEL.fullmatch(name)
-    if found is None or Path(name).exists():
+    if found is None or os.path.exists(name):
         return Path(name), None
     return Path(found["path"]), found["label"]
 
@@ -58,14 +59,16 @@ def is_file_name(name: str) -> bool:
     """Return whether the name of a data set is meant as that of a file."""
     path, _ = split_label(name)
     return (
-        path.exists() or len(path.parts) > 1 or path.name.lower().endswith((*_TABLE_ENDS, ".npz"))
+        os.path.exists(path)
+        or len(path.parts) > 1
+        or path.name.lower().endswith((*_TABLE_ENDS, ".npz"))
     )
 
 
 def file_path(name: str) -> Path | None:
     """Return the file or directory that the name of a data set means, if it is there."""
     path, _ = split_label(name)
-    return path if path.exists() else None
+    return path if os.path.exists(path) else None
 
 
 def load_file(name: str, seed: int) -> Dataset:
@@ -92,7 +95,7 @@ def load_file(name: str, seed: int) -> Dataset:
         return load_table(name, path, label, seed)
     if label is not None:
         raise DataError(f"{str(path)!r} is no table, so there is no column {label!r}")
-    if path.is_dir():
+    if os.path.isdir(path):
         return _load_directory(name, path, seed)
     if path.suffix.lower() == ".npz":
         return _load_npz(name, path, seed)
@@ -113,7 +116,7 @@ def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
     DataError
         If it is no .npz file, or holds Python objects, which could run code.
     """
-    if not path.is_file():
+    if not os.path.isfile(path):
         read_bytes(path)
     try:
         # Opened here, because numpy leaves a broken file open.
@@ -192,7 +195,10 @@ def _array_names(x: NDArray[np.generic], given: NDArray[np.generic] | None) -> t
 
 
 def _load_directory(name: str, path: Path, seed: int) -> Dataset:
-    files = sorted(entry for entry in path.iterdir() if entry.is_file())
+    try:
+        files = sorted(entry for entry in path.iterdir() if entry.is_file())
+    except OSError as error:
+        raise FormatError(f"Cannot read {str(path)!r}: {error.strerror}") from error
     idx = {
         f"{part}-{kind}": next((file for file in files if re.search(pattern, file.name)), None)
         for part, stem in (("train", "train"), ("test", "t10k|test"))

@@ -1,0 +1,69 @@
+# amaranth: UnusedElaboratable=no
+import dataclasses
+import json
+
+import pytest
+
+from trilut.hdl.groupsum import TritSum
+from trilut.hdl.verilog import convert
+from trilut.synth import load_target, synthesize
+from trilut.synth.carries import open_carries
+
+
+def ccu2c(cin, s0, cout, init0, d0="1"):
+    inputs = {"CIN": cin, "A0": 2, "B0": "0", "C0": "0", "D0": d0}
+    outputs = {"S0": s0, "COUT": cout}
+    return {
+        "type": "CCU2C",
+        "parameters": {"INIT0": f"{init0:016b}"},
+        "port_directions": dict.fromkeys(inputs, "input") | dict.fromkeys(outputs, "output"),
+        "connections": {pin: [bit] for pin, bit in (inputs | outputs).items()},
+    }
+
+
+def module(*cells, outputs=()):
+    port = {"direction": "output", "bits": list(outputs)}
+    return {"ports": {"o": port}, "cells": {str(index): cell for index, cell in enumerate(cells)}}
+
+
+# Generates A0 and, with D0 at 1, propagates nothing.
+ENTRY = 0x000A
+
+
+def test_ends_that_lead_nowhere_are_opened():
+    first, last = ccu2c("0", 10, 11, ENTRY), ccu2c(11, 12, 13, 0x696A)
+    assert open_carries(module(first, last, outputs=[12])) == 2
+    assert first["connections"]["CIN"] == ["x"]
+    assert first["connections"]["COUT"] == [11]
+    assert last["connections"]["CIN"] == [11]
+    assert last["connections"]["COUT"] == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "outputs"),
+    [
+        (ccu2c("0", 10, 11, ENTRY), [10, 11]),
+        (ccu2c("0", 10, 11, 0x96AA), [11]),
+        (ccu2c("0", 10, 11, ENTRY, d0="0"), [11]),
+        (ccu2c("0", 10, 11, ENTRY, d0=3), [11]),
+        (ccu2c(4, 10, 11, ENTRY), [11]),
+    ],
+    ids=["sum is read", "propagates", "pin is 0", "pin varies", "carry varies"],
+)
+def test_a_carry_that_matters_stays(cell, outputs):
+    before = json.dumps(cell)
+    assert open_carries(module(cell, outputs=outputs)) == 0
+    assert json.dumps(cell) == before
+
+
+@pytest.mark.synth
+def test_both_ends_of_every_chain_of_a_sum_are_opened(tmp_path):
+    component = TritSum([[(-1, 0, 1)] * 40], 7, target="ecp5", input_register=True)
+    (tmp_path / "top.v").write_text(convert(component, "top", tmp_path))
+    target = dataclasses.replace(load_target("ecp5"), place_and_route=None)
+    result = synthesize(tmp_path / "top.v", "top", target, out=tmp_path, blocks=False)
+    # The first level asks for [v=0] of two trits in three, which here takes a LUT each.
+    assert result.cells.lut4_equivalents - 26 <= 2.5 * 40
+    mapped = json.loads((tmp_path / "yosys.json").read_text())["modules"]["top"]
+    num_chains = sum(len(level.cells) for plan in component.plans for level in plan.levels)
+    assert open_carries(mapped) == 2 * num_chains
