@@ -1,0 +1,93 @@
+import os
+import stat
+
+import pytest
+
+from trilut.errors import FormatError, ToolError
+from trilut.files import make_directory, read_bytes, work_directory, write_atomically
+
+
+def test_file_is_replaced_and_nothing_else_is_left(tmp_path):
+    path = tmp_path / "a file"
+    write_atomically(path, "old")
+    write_atomically(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_file_has_the_mode_of_any_new_file(tmp_path):
+    write_atomically(tmp_path / "ours", "")
+    (tmp_path / "theirs").write_text("")
+    modes = {stat.S_IMODE(os.stat(path).st_mode) for path in tmp_path.iterdir()}
+    assert len(modes) == 1
+
+
+def test_text_that_is_not_unicode_is_escaped(tmp_path):
+    write_atomically(tmp_path / "file", "a\ud800b")
+    assert (tmp_path / "file").read_text() == "a\\ud800b"
+
+
+def test_write_over_a_directory_leaves_no_temporary_file(tmp_path):
+    (tmp_path / "there").mkdir()
+    with pytest.raises(FormatError) as caught:
+        write_atomically(tmp_path / "there", "x")
+    assert str(caught.value) == f"Cannot write {str(tmp_path / 'there')!r}: Is a directory"
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+
+
+def test_read_a_directory(tmp_path):
+    with pytest.raises(FormatError) as caught:
+        read_bytes(tmp_path)
+    assert str(caught.value) == f"Cannot read {str(tmp_path)!r}: Is a directory"
+
+
+def test_directory_in_place_of_a_file(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FormatError) as caught:
+        make_directory(tmp_path / "file" / "below")
+    message = f"Cannot make directory {str(tmp_path / 'file' / 'below')!r}: Not a directory"
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError, KeyboardInterrupt])
+def test_work_directory_is_removed(tmp_path, error):
+    def work_in():
+        with work_directory(tmp_path) as work:
+            (work / "half").write_text("half")
+            if error:
+                raise error
+
+    if error:
+        with pytest.raises(error):
+            work_in()
+    else:
+        work_in()
+    assert not list(tmp_path.iterdir())
+
+
+def test_logs_are_kept_and_the_error_names_their_new_place(tmp_path):
+    logs = tmp_path / "logs"
+
+    def fail():
+        with work_directory(tmp_path, logs=logs) as work:
+            (work / "step").mkdir()
+            log = work / "step" / "tool.log"
+            log.write_text("what happened")
+            raise ToolError(f"It failed; log: {str(log)!r}")
+
+    with pytest.raises(ToolError) as caught:
+        fail()
+    assert str(caught.value) == f"It failed; log: {str(logs / 'step' / 'tool.log')!r}"
+    assert (logs / "step" / "tool.log").read_text() == "what happened"
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+
+
+def test_logs_are_dropped_on_an_interrupt(tmp_path):
+    def interrupt():
+        with work_directory(tmp_path, logs=tmp_path / "logs") as work:
+            (work / "tool.log").write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+    assert not list(tmp_path.iterdir())

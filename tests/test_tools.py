@@ -1,0 +1,100 @@
+import os
+import sys
+import time
+
+import pytest
+
+from trilut.errors import ToolError
+from trilut.tools import Tool, find_tool, run
+
+
+def script(directory, name, text):
+    path = directory / name
+    path.write_text(f"#!{sys.executable}\n{text}")
+    path.chmod(0o755)
+    return path
+
+
+def run_script(directory, text, *, timeout=30.0, arguments=()):
+    tool = Tool("mytool", (str(script(directory, "mytool", text)),))
+    return run(
+        tool, arguments, step="try", log=directory / "try.log", cwd=directory, timeout=timeout
+    )
+
+
+def test_all_that_a_tool_prints_is_in_its_log(tmp_path):
+    seconds = run_script(tmp_path, "import sys; print('out'); print('err', file=sys.stderr)")
+    assert sorted((tmp_path / "try.log").read_text().split()) == ["err", "out"]
+    assert seconds > 0
+
+
+def test_arguments_are_not_for_a_shell(tmp_path):
+    text = "import sys; print(sys.argv[1:])"
+    run_script(tmp_path, text, arguments=["$(touch gone)", "; ls", "a b"])
+    assert (tmp_path / "try.log").read_text() == "['$(touch gone)', '; ls', 'a b']\n"
+    assert not (tmp_path / "gone").exists()
+
+
+def test_failed_tool_says_its_last_error(tmp_path):
+    text = "print('ERROR: no such cell'); print('1 error'); raise SystemExit(3)"
+    with pytest.raises(ToolError) as caught:
+        run_script(tmp_path, text)
+    assert str(caught.value) == (
+        "mytool failed with status 3 in step 'try': ERROR: no such cell; "
+        f"log: {str(tmp_path / 'try.log')!r}"
+    )
+
+
+def test_failed_tool_that_says_nothing(tmp_path):
+    with pytest.raises(ToolError) as caught:
+        run_script(tmp_path, "raise SystemExit(1)")
+    assert str(caught.value) == (
+        f"mytool failed with status 1 in step 'try': no output; log: {str(tmp_path / 'try.log')!r}"
+    )
+
+
+def test_tool_that_takes_too_long_is_killed_with_its_children(tmp_path):
+    text = (
+        "import subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "open('child', 'w').write(str(child.pid))\n"
+        "time.sleep(60)\n"
+    )
+    with pytest.raises(ToolError) as caught:
+        run_script(tmp_path, text, timeout=2.0)
+    assert str(caught.value) == (
+        f"mytool took longer than 2 s in step 'try'; log: {str(tmp_path / 'try.log')!r}"
+    )
+    child = int((tmp_path / "child").read_text())
+    for _ in range(100):
+        try:
+            os.kill(child, 0)
+        except ProcessLookupError:
+            return
+        # A killed child stays a zombie until its new parent has noticed.
+        with open(f"/proc/{child}/stat") as state:
+            if state.read().split()[2] == "Z":
+                return
+        time.sleep(0.05)
+    pytest.fail("The child is still there")
+
+
+def test_variable_wins_over_path(tmp_path, monkeypatch):
+    chosen = script(tmp_path, "other", "")
+    monkeypatch.setenv("MY_TOOL", str(chosen))
+    assert find_tool("my-tool").command == (str(chosen),)
+
+
+def test_tool_on_path(tmp_path, monkeypatch):
+    path = script(tmp_path, "my-tool", "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_tool("my-tool").command == (str(path),)
+
+
+def test_missing_tool_says_how_to_get_it(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(
+        ToolError,
+        match=r"^Cannot find my-tool in PATH; install the package mine or set MY_TOOL$",
+    ):
+        find_tool("my-tool", package="not-there", hint="install the package mine")
