@@ -93,25 +93,29 @@ def alternate(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str, 
 def straight_line(net: Netlist) -> str:
     """Write a netlist as C over 64-bit words, one statement for each plane.
 
-    In functions of 500 gates: gcc takes time that grows with the square of a function's length, 80 s
-    at -O1 for 4×1500 gates in one function, and would take hours for 4×12000.
+    In functions of 100 gates: the time of gcc grows with the square of a function's length, and for
+    4×12000 gates in one function it is hours.
     """
     count = 2 if net.valence == 3 else 1
     statements = [_statements(net, gate, count) for gate in range(net.num_gates)]
-    parts = [statements[start : start + 500] for start in range(0, len(statements), 500)]
+    parts = [statements[start : start + 100] for start in range(0, len(statements), 100)]
     lines = []
     for number, part in enumerate(parts):
+        lines.append("__attribute__((noinline))")
         lines.append(f"static void part_{number}(const uint64_t *in, uint64_t *v)\n{{")
         lines += [line for gate in part for line in gate]
         lines.append("}")
     lines.append("static void net(const uint64_t *in, uint64_t *out)\n{")
     lines.append(f"  static uint64_t v[{max(1, count * net.num_gates)}];")
     lines += [f"  part_{number}(in, v);" for number in range(len(parts))]
-    lines += [
-        f"  out[{count * output + which}] = {_plane(net, number, which, count)};"
-        for output, number in enumerate(net.outputs.tolist())
+    assert net.outputs.min() >= net.num_inputs
+    places = [
+        count * (number - net.num_inputs) + which
+        for number in net.outputs.tolist()
         for which in range(count)
     ]
+    lines.append(f"  static const int from[] = {{{', '.join(map(str, places))}}};")
+    lines.append(f"  for (int i = 0; i < {len(places)}; i++)\n    out[i] = v[from[i]];")
     return "\n".join([*lines, "}"])
 
 
@@ -243,7 +247,7 @@ def measure_gates(width: int, directory: Path) -> dict[str, object]:
     )
     trits = np.random.default_rng(0).integers(-1, 2, (1024, net.num_inputs)).astype(np.int8)
     program = Program.of(net)
-    many = np.repeat(trits, 8, axis=0)
+    many = np.repeat(trits, 32, axis=0)
     slow = alternate(
         {
             "lookup": lambda: sim.evaluate(net, trits, engine="lookup"),
@@ -256,7 +260,7 @@ def measure_gates(width: int, directory: Path) -> dict[str, object]:
         "fast": samples / times["fast"],
         "straight-line C": samples / times["C"],
         "lookup": 1024 / slow["lookup"],
-        "numpy planes": 8192 / slow["numpy planes"],
+        "numpy planes": 32768 / slow["numpy planes"],
     }
     return {
         "gates": net.num_gates,
@@ -295,6 +299,7 @@ def measure_end_to_end(width: int, directory: Path) -> dict[str, object]:
         {
             "C, from booleans": lambda: rival.classify(*pointers, len(pixels)),
             "fast, binary, octets": lambda: sim.classify(binary, pixels, threads=1),
+            "fast, binary, float64": lambda: sim.classify(binary, values, threads=1),
             "fast, ternary, octets": lambda: sim.classify(ternary, pixels, threads=1),
             "fast, ternary, float64": lambda: sim.classify(ternary, values, threads=1),
             "fast, ternary, octets, all threads": lambda: sim.classify(ternary, pixels),
@@ -332,6 +337,15 @@ def measure_large(small: int, large: int) -> dict[str, object]:
     }
 
 
+def peak_megabytes() -> float:
+    """Return the peak of this process; what getrusage says was in part its parent's."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
 def memory_child(what: str) -> dict[str, float]:
     """Run one large job in a process of its own and return its time and its peak memory."""
     if what == "moons":
@@ -345,7 +359,7 @@ def memory_child(what: str) -> dict[str, float]:
     sim.classify(net, samples)
     return {
         "seconds": time.perf_counter() - start,
-        "peak_megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak_megabytes": peak_megabytes(),
     }
 
 

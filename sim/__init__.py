@@ -2,12 +2,15 @@
 
 from trilut.sim.engine import DEFAULT_ENGINE, ENGINES, classify, evaluate, predict, scores
 from trilut.sim.equivalence import Comparison, Counterexample, all_inputs, compare, counterexample
+from trilut.sim.fast import kernel_name
 from trilut.sim.faults import (
     FaultEffect,
     FaultModel,
+    FaultSurvey,
     NetFault,
     all_faults,
     fault_effects,
+    fault_survey,
     inject,
 )
 from trilut.sim.job import FaultKind
@@ -15,7 +18,7 @@ from trilut.sim.probe import Activity, activity, net_values
 from trilut.sim.regression import Fault, Mismatch, RegressionResult, verify_rtl
 from trilut.sim.simulator import SIMULATORS, Icarus, Simulator, Verilator, find_simulator
 from trilut.sim.stimulus import Vectors, stimulus
-from trilut.sim.tracing import Role, Step, Trace, trace
+from trilut.sim.tracing import Role, Step, Trace, trace, trace_output
 from trilut.sim.vcd import write_vcd
 
 __all__ = [
@@ -29,6 +32,7 @@ __all__ = [
     "FaultEffect",
     "FaultKind",
     "FaultModel",
+    "FaultSurvey",
     "Icarus",
     "Mismatch",
     "NetFault",
@@ -47,13 +51,16 @@ __all__ = [
     "counterexample",
     "evaluate",
     "fault_effects",
+    "fault_survey",
     "find_simulator",
     "inject",
+    "kernel_name",
     "net_values",
     "predict",
     "scores",
     "stimulus",
     "trace",
+    "trace_output",
     "verify_rtl",
     "write_vcd",
 ]

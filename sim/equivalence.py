@@ -68,6 +68,26 @@ class Comparison:
     num_tried: int
     exhaustive: bool
 
+    def rows(self) -> dict[str, str]:
+        """Describe the comparison."""
+        tried = f"{self.num_tried}{', all there are' if self.exhaustive else ''}"
+        if self.counterexample is None:
+            verdict = "equal" if self.exhaustive else "no difference found"
+            return {"verdict": verdict, "inputs tried": tried}
+        found = self.counterexample
+        inputs = ", ".join("missing" if value is None else str(value) for value in found.inputs)
+        return {
+            "verdict": "DIFFERENT",
+            "inputs tried": str(self.num_tried),
+            "inputs": inputs,
+            **{
+                f"output {output}": f"{first} and {second}"
+                for output, first, second in zip(
+                    found.outputs[:8], found.first, found.second, strict=False
+                )
+            },
+        }
+
 
 def counterexample(
     a: Netlist, b: Netlist, *, num_random: int = 100_000, seed: int = 0

@@ -20,7 +20,16 @@ from trilut.netlist import Netlist
 from trilut.reach import ternary_tables
 from trilut.sim.probe import net_values
 
-__all__ = ["FaultEffect", "FaultModel", "NetFault", "all_faults", "fault_effects", "inject"]
+__all__ = [
+    "FaultEffect",
+    "FaultModel",
+    "FaultSurvey",
+    "NetFault",
+    "all_faults",
+    "fault_effects",
+    "fault_survey",
+    "inject",
+]
 
 
 class FaultModel(Enum):
@@ -76,6 +85,59 @@ class FaultEffect:
     observed: float
     changed: float | None
     silenced: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FaultSurvey:
+    """The effects of all faults of some models.
+
+    Parameters
+    ----------
+    num_faults : int
+        Number of faults tried, each alone.
+    observed : float
+        Share of faults that some sample shows at some output.
+    changed : float or None
+        Share of faults that give some sample another class; None if there are no classes.
+    worst : tuple of FaultEffect
+        The faults that change the most classes, or the most outputs if there are no classes.
+    """
+
+    num_faults: int
+    observed: float
+    changed: float | None
+    worst: tuple[FaultEffect, ...]
+
+    def rows(self) -> dict[str, str]:
+        """Describe the survey."""
+        rows = {"faults": str(self.num_faults), "seen at an output": f"{100 * self.observed:.2f} %"}
+        if self.changed is not None:
+            rows["seen in a class"] = f"{100 * self.changed:.2f} %"
+        for effect in self.worst:
+            share = effect.observed if effect.changed is None else effect.changed
+            what = "outputs" if effect.changed is None else "classes"
+            name = f"net {effect.fault.net} {effect.fault.model.name.lower()}"
+            rows[name] = f"changes the {what} of {100 * share:.2f} % of the samples"
+        return rows
+
+    def document(self) -> dict[str, object]:
+        """Return what JSON can hold."""
+        return {
+            "num_faults": self.num_faults,
+            "observed": self.observed,
+            "changed": self.changed,
+            "worst": [
+                {
+                    "net": effect.fault.net,
+                    "model": effect.fault.model.name.lower(),
+                    "excited": effect.excited,
+                    "observed": effect.observed,
+                    "changed": effect.changed,
+                    "silenced": effect.silenced,
+                }
+                for effect in self.worst
+            ],
+        }
 
 
 def all_faults(
@@ -160,6 +222,46 @@ def fault_effects(
         raise DataError("Faults need at least one sample to show")
     spread = _Spread(net, values)
     return [spread.effect(fault) for fault in faults]
+
+
+def fault_survey(
+    net: Netlist,
+    samples: FeatureVectors | ArrayLike,
+    models: Sequence[str] = ("stuck_false", "stuck_true"),
+    *,
+    num_worst: int = 10,
+) -> FaultSurvey:
+    """Simulate every fault of some models, named as in :class:`FaultModel`, in any case.
+
+    Raises
+    ------
+    NetlistError
+        If there is no such model, or if it makes UNKNOWN in a binary netlist.
+    DataError
+        If the samples do not fit the netlist, or there are none.
+    """
+    effects = fault_effects(net, samples, all_faults(net, [_model(name) for name in models]))
+    by_effect = sorted(
+        effects, key=lambda effect: (-(effect.changed or 0.0), -effect.observed, effect.fault.net)
+    )
+    count = max(1, len(effects))
+    changed = None
+    if net.head is not None:
+        changed = sum(bool(effect.changed) for effect in effects) / count
+    return FaultSurvey(
+        num_faults=len(effects),
+        observed=sum(effect.observed > 0 for effect in effects) / count,
+        changed=changed,
+        worst=tuple(by_effect[:num_worst]),
+    )
+
+
+def _model(name: str) -> FaultModel:
+    try:
+        return FaultModel[name.upper()]
+    except KeyError:
+        known = ", ".join(repr(model.name.lower()) for model in FaultModel)
+        raise NetlistError(f"Fault model {name!r} is not one of {known}") from None
 
 
 class _Spread:

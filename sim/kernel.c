@@ -13,7 +13,7 @@
 #include <immintrin.h>
 #endif
 
-enum { WORDS = 8, STEP = 64 * WORDS, BLOCK = 1024, AHEAD = 2, NO_PLANE = -1 };
+enum { WORDS = 8, STEP = 64 * WORDS, BLOCK = 1024, NO_PLANE = -1 };
 
 typedef uint64_t vector __attribute__((vector_size(32), may_alias));
 enum { VECTORS = WORDS * 8 / sizeof(vector) };
@@ -122,6 +122,7 @@ static void transpose(uint64_t rows[64])
     EXCHANGE(1, 0x5555555555555555)
 }
 
+#ifndef __AVX2__
 /* The same for 8 × 8 octets. */
 static void transpose_octets(uint64_t rows[8])
 {
@@ -142,6 +143,7 @@ static void transpose_octets(uint64_t rows[8])
         rows[i + 1] ^= moved;
     }
 }
+#endif
 
 /* One bit for each of 64 values. */
 
@@ -254,26 +256,31 @@ struct tile {
 
 /* Floor before clamp, clamp before the difference: exactly what the encoder's quantize does. The
  * comparisons send NaN to the lowest integer; its valid bit is cleared. */
-#define DEFINE_QUANTIZE(name, type)                                                              \
+#define DEFINE_QUANTIZE(name, type, level_type, to_level)                                        \
     static int name(const struct encoder *encoder, const type *restrict x, int64_t first,        \
-                    int width, uint32_t *restrict level)                                         \
+                    int width, level_type *restrict level)                                       \
     {                                                                                            \
         const double *scale = encoder->scale + first, *offset = encoder->offset + first;         \
         const double *lowest = encoder->lowest + first, *highest = encoder->highest + first;     \
-        int64_t missing = 0;                                                                     \
+        int missing = 0;                                                                         \
         for (int i = 0; i < width; i++) {                                                        \
             double value = floor((double)x[i] * scale[i] + offset[i]);                           \
             value = value > lowest[i] ? value : lowest[i];                                       \
             value = value < highest[i] ? value : highest[i];                                     \
-            /* Through a signed integer, which vector units can convert to. */                   \
-            level[i] = (uint32_t)(int32_t)(value - lowest[i] - 2147483648.0) ^ 0x80000000;       \
-            missing |= -(int64_t)((double)x[i] != (double)x[i]);                                 \
+            level[i] = to_level(value - lowest[i]);                                              \
+            missing |= x[i] != x[i];                                                             \
         }                                                                                        \
-        return missing != 0;                                                                     \
+        return missing;                                                                          \
     }
-DEFINE_QUANTIZE(quantize_float64, double)
-DEFINE_QUANTIZE(quantize_float32, float)
-DEFINE_QUANTIZE(quantize_int64, int64_t)
+#define NARROW(level) (uint8_t)(int32_t)(level)
+/* Through a signed integer, which vector units can convert to. */
+#define WIDE(level) (uint32_t)(int32_t)((level) - 2147483648.0) ^ 0x80000000
+DEFINE_QUANTIZE(narrow_float64, double, uint8_t, NARROW)
+DEFINE_QUANTIZE(narrow_float32, float, uint8_t, NARROW)
+DEFINE_QUANTIZE(narrow_int64, int64_t, uint8_t, NARROW)
+DEFINE_QUANTIZE(wide_float64, double, uint32_t, WIDE)
+DEFINE_QUANTIZE(wide_float32, float, uint32_t, WIDE)
+DEFINE_QUANTIZE(wide_int64, int64_t, uint32_t, WIDE)
 
 static int is_missing(const struct batch *batch, int64_t at)
 {
@@ -283,39 +290,83 @@ static int is_missing(const struct batch *batch, int64_t at)
     return value != value || (batch->valid && !batch->valid[at]);
 }
 
+static int64_t octets(const struct batch *batch)
+{
+    return batch->kind == UINT8 ? 1 : batch->kind == FLOAT32 ? 4 : 8;
+}
+
 /* Quantize features first … first+width-1 of one sample into row `row` of the tile. */
 static void quantize(const struct encoder *encoder, const struct batch *batch, int64_t sample,
                      int64_t first, int width, int row, struct tile *tile)
 {
     int64_t at = sample * batch->num_columns + first;
-    uint32_t levels[BLOCK], *level = encoder->is_wide ? tile->wide_rows[row % 64] : levels;
+    uint8_t *narrow = tile->narrow_rows[row % 64];
+    uint32_t *wide = tile->wide_rows[row % 64];
+    const void *x = (const char *)batch->samples + at * octets(batch);
     int missing = batch->valid != NULL;
-    /* Rows are too short for the processor to see by itself where the next one is. */
-    int64_t size = batch->kind == UINT8 ? 1 : batch->kind == FLOAT32 ? 4 : 8;
-    const char *ahead = (const char *)batch->samples + (at + AHEAD * batch->num_columns) * size;
-    for (int64_t i = 0; i < width * size; i += 64)
-        __builtin_prefetch(ahead + i);
     switch (batch->kind) {
     case FLOAT64:
-        missing |= quantize_float64(encoder, (const double *)batch->samples + at, first, width, level);
+        missing |= encoder->is_wide ? wide_float64(encoder, x, first, width, wide)
+                                    : narrow_float64(encoder, x, first, width, narrow);
         break;
     case FLOAT32:
-        missing |= quantize_float32(encoder, (const float *)batch->samples + at, first, width, level);
+        missing |= encoder->is_wide ? wide_float32(encoder, x, first, width, wide)
+                                    : narrow_float32(encoder, x, first, width, narrow);
         break;
     case INT64:
-        quantize_int64(encoder, (const int64_t *)batch->samples + at, first, width, level);
+        missing |= encoder->is_wide ? wide_int64(encoder, x, first, width, wide)
+                                    : narrow_int64(encoder, x, first, width, narrow);
         break;
     default: /* Octets are their own levels: the thresholds were made for them. */
-        memcpy(tile->narrow_rows[row % 64], (const uint8_t *)batch->samples + at, (size_t)width);
-        return;
+        memcpy(narrow, x, (size_t)width);
     }
-    if (!encoder->is_wide)
-        for (int i = 0; i < width; i++)
-            tile->narrow_rows[row % 64][i] = (uint8_t)level[i];
     for (int i = 0; missing && i < width; i++)
         if (is_missing(batch, at + i))
             tile->valid[i][row / 64] &= ~(1ull << row % 64);
 }
+
+/* Transpose TURN × TURN octets, from rows of BLOCK to rows of STEP. */
+#ifdef __AVX2__
+enum { TURN = 16 };
+
+static void turn_octets(const uint8_t *from, uint8_t *to)
+{
+    __m128i x[16], y[16];
+    for (int i = 0; i < 16; i++)
+        x[i] = _mm_loadu_si128((const __m128i *)(from + BLOCK * i));
+    /* Rows i and i + 8 side by side: after four times, rows are columns. */
+    for (int i = 0; i < 8; i++) {
+        y[2 * i] = _mm_unpacklo_epi8(x[i], x[i + 8]);
+        y[2 * i + 1] = _mm_unpackhi_epi8(x[i], x[i + 8]);
+    }
+    for (int i = 0; i < 8; i++) {
+        x[2 * i] = _mm_unpacklo_epi8(y[i], y[i + 8]);
+        x[2 * i + 1] = _mm_unpackhi_epi8(y[i], y[i + 8]);
+    }
+    for (int i = 0; i < 8; i++) {
+        y[2 * i] = _mm_unpacklo_epi8(x[i], x[i + 8]);
+        y[2 * i + 1] = _mm_unpackhi_epi8(x[i], x[i + 8]);
+    }
+    for (int i = 0; i < 8; i++) {
+        x[2 * i] = _mm_unpacklo_epi8(y[i], y[i + 8]);
+        x[2 * i + 1] = _mm_unpackhi_epi8(y[i], y[i + 8]);
+    }
+    for (int i = 0; i < 16; i++)
+        _mm_storeu_si128((__m128i *)(to + STEP * i), x[i]);
+}
+#else
+enum { TURN = 8 };
+
+static void turn_octets(const uint8_t *from, uint8_t *to)
+{
+    uint64_t octets[8];
+    for (int i = 0; i < 8; i++)
+        memcpy(&octets[i], from + BLOCK * i, 8);
+    transpose_octets(octets);
+    for (int i = 0; i < 8; i++)
+        memcpy(to + STEP * i, &octets[i], 8);
+}
+#endif
 
 /* Move 64 rows into word `word` of the columns. */
 static void turn(struct tile *tile, int is_wide, int width, int word)
@@ -326,40 +377,30 @@ static void turn(struct tile *tile, int is_wide, int width, int word)
                 tile->wide[i][64 * word + row] = tile->wide_rows[row][i];
         return;
     }
-    for (int first = 0; first < width; first += 8)
-        for (int row = 0; row < 64; row += 8) {
-            uint64_t octets[8];
-            for (int i = 0; i < 8; i++)
-                memcpy(&octets[i], &tile->narrow_rows[row + i][first], 8);
-            transpose_octets(octets);
-            for (int i = 0; i < 8; i++)
-                memcpy(&tile->narrow[first + i][64 * word + row], &octets[i], 8);
-        }
+    for (int first = 0; first < width; first += TURN)
+        for (int row = 0; row < 64; row += TURN)
+            turn_octets(&tile->narrow_rows[row][first], &tile->narrow[first][64 * word + row]);
 }
 
-static uint64_t reaches(const struct encoder *encoder, const struct tile *tile, int feature,
-                        int word, uint32_t threshold)
-{
-    return encoder->is_wide ? reaches_wide(tile->wide[feature] + 64 * word, threshold)
-                            : reaches_narrow(tile->narrow[feature] + 64 * word, threshold);
-}
-
-static void compare(const struct encoder *encoder, const struct tile *tile, int feature,
-                    int64_t trit, int is_binary, int num_words, uint64_t *planes)
-{
-    uint64_t *plus = planes + (size_t)encoder->plane[trit] * WORDS, *minus = plus + WORDS;
-    uint64_t missing = encoder->missing == -1 ? ~0ull : 0;
-    for (int word = 0; word < num_words; word++) {
-        uint64_t valid = tile->valid[feature][word];
-        plus[word] = reaches(encoder, tile, feature, word, encoder->high[trit]) &
-                     encoder->high_mask[trit] & valid;
-        if (is_binary)
-            continue;
-        uint64_t below = ~(reaches(encoder, tile, feature, word, encoder->low[trit]) &
-                           encoder->low_mask[trit]);
-        minus[word] = (below & valid) | (missing & ~valid);
+#define DEFINE_COMPARE(name, column, reaches)                                                  \
+    static void name(const struct encoder *encoder, const struct tile *tile, int feature,      \
+                     int64_t trit, int is_binary, int num_words, uint64_t *planes)             \
+    {                                                                                          \
+        uint64_t *plus = planes + (size_t)encoder->plane[trit] * WORDS, *minus = plus + WORDS; \
+        uint64_t missing = encoder->missing == -1 ? ~0ull : 0;                                 \
+        uint64_t high_mask = encoder->high_mask[trit], low_mask = encoder->low_mask[trit];     \
+        uint32_t high = encoder->high[trit], low = encoder->low[trit];                         \
+        for (int word = 0; word < num_words; word++) {                                         \
+            uint64_t valid = tile->valid[feature][word];                                       \
+            plus[word] = reaches(tile->column[feature] + 64 * word, high) & high_mask & valid; \
+            if (is_binary)                                                                     \
+                continue;                                                                      \
+            uint64_t below = ~(reaches(tile->column[feature] + 64 * word, low) & low_mask);    \
+            minus[word] = (below & valid) | (missing & ~valid);                                \
+        }                                                                                      \
     }
-}
+DEFINE_COMPARE(compare_narrow, narrow, reaches_narrow)
+DEFINE_COMPARE(compare_wide, wide, reaches_wide)
 
 static void pack_features(const struct program *program, const struct encoder *encoder,
                           const struct batch *batch, int64_t sample, int count,
@@ -379,8 +420,8 @@ static void pack_features(const struct program *program, const struct encoder *e
         for (int i = 0; i < width; i++)
             for (int64_t trit = encoder->first_trit[first + i];
                  trit < encoder->first_trit[first + i + 1]; trit++)
-                compare(encoder, tile, i, trit, program->planes_per_net == 1, (count + 63) / 64,
-                        planes);
+                (encoder->is_wide ? compare_wide : compare_narrow)(
+                    encoder, tile, i, trit, program->planes_per_net == 1, (count + 63) / 64, planes);
     }
 }
 
@@ -475,30 +516,37 @@ static void count_up(vector counter[MAX_BITS], int bit, vector carry)
 static void count_planes(const struct program *program, const vector *planes, int64_t first,
                          int64_t last, int i, vector counter[MAX_BITS])
 {
-    int is_binary = program->planes_per_net == 1;
+    const uint32_t *output = program->outputs;
     vector ones = {0}, twos = {0}, fours = {0}, eights, two_a, two_b, four_a, four_b;
     memset(counter, 0, MAX_BITS * sizeof *counter);
-    vector x[8];
-    int filled = 0;
-    for (int64_t output = first; output < last; output++) {
-        const vector *plane = planes + (size_t)program->outputs[output] * VECTORS + i;
-        x[filled++] = plane[0];
-        if (!is_binary)
-            x[filled++] = ~plane[VECTORS];
-        if (filled < 8 && output + 1 < last)
-            continue;
-        for (; filled < 8; filled++)
-            x[filled] = (vector){0};
-        add(&ones, &two_a, x[0], x[1]);
-        add(&ones, &two_b, x[2], x[3]);
-        add(&twos, &four_a, two_a, two_b);
-        add(&ones, &two_a, x[4], x[5]);
-        add(&ones, &two_b, x[6], x[7]);
-        add(&twos, &four_b, two_a, two_b);
-        add(&fours, &eights, four_a, four_b);
-        count_up(counter, 3, eights);
-        filled = 0;
+#define PLUS(number) planes[(size_t)output[first + number] * VECTORS + i]
+#define NOT_MINUS(number) ~planes[((size_t)output[first + number] + 1) * VECTORS + i]
+#define ADD_EIGHT(a, b, c, d, e, f, g, h) \
+    add(&ones, &two_a, a, b);             \
+    add(&ones, &two_b, c, d);             \
+    add(&twos, &four_a, two_a, two_b);    \
+    add(&ones, &two_a, e, f);             \
+    add(&ones, &two_b, g, h);             \
+    add(&twos, &four_b, two_a, two_b);    \
+    add(&fours, &eights, four_a, four_b); \
+    count_up(counter, 3, eights)
+    if (program->planes_per_net == 1) {
+        for (; last - first >= 8; first += 8) {
+            ADD_EIGHT(PLUS(0), PLUS(1), PLUS(2), PLUS(3), PLUS(4), PLUS(5), PLUS(6), PLUS(7));
+        }
+    } else {
+        for (; last - first >= 4; first += 4) {
+            ADD_EIGHT(PLUS(0), NOT_MINUS(0), PLUS(1), NOT_MINUS(1), PLUS(2), NOT_MINUS(2), PLUS(3),
+                      NOT_MINUS(3));
+        }
     }
+    vector rest[8] = {{0}};
+    for (int filled = 0; first < last; first++) {
+        rest[filled++] = PLUS(0);
+        if (program->planes_per_net == 2)
+            rest[filled++] = NOT_MINUS(0);
+    }
+    ADD_EIGHT(rest[0], rest[1], rest[2], rest[3], rest[4], rest[5], rest[6], rest[7]);
     counter[0] = ones;
     counter[1] = twos;
     counter[2] = fours;

@@ -22,7 +22,7 @@ Samples = FeatureVectors | NDArray[Any]
 """Feature vectors, feature values [sample, feature], or trits [sample, input]."""
 
 # At one word for each plane, numpy spends its time on calls.
-_NUMPY_STEP = 1 << 13
+_NUMPY_STEP = 1 << 15
 _NUMPY_BYTES = 1 << 27
 
 _KINDS = {

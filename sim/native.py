@@ -5,6 +5,7 @@ library's name holds a digest of all that it depends on, so an old one is never 
 compiler there is no library, and :mod:`trilut.sim.fast` computes with numpy instead.
 """
 
+import atexit
 import ctypes
 import hashlib
 import os
@@ -194,12 +195,19 @@ def _cache_directory() -> Path:
     directory = Path(base) / "trilut"
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if os.access(directory, os.W_OK):
+        if os.access(directory, os.W_OK) and _is_own(directory):
             return directory
     except OSError:
         pass
     # A home that cannot be written to, as in some containers: compile for this process only.
-    return Path(tempfile.mkdtemp(prefix="trilut-"))
+    temporary = Path(tempfile.mkdtemp(prefix="trilut-"))
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return temporary
+
+
+def _is_own(directory: Path) -> bool:
+    # What another user can change must not be loaded as code.
+    return not hasattr(os, "getuid") or directory.stat().st_uid == os.getuid()
 
 
 def _compile(compiler: list[str], source: str, path: Path) -> None:

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trilut.encoder import FeatureVectors
+from trilut.errors import DataError, NetlistError
 from trilut.gates import gate_id, gate_name, table_text
 from trilut.netlist import Netlist
 from trilut.reach import ternary_tables
 from trilut.sim.probe import net_values
 
-__all__ = ["Role", "Step", "Trace", "trace"]
+__all__ = ["Role", "Step", "Trace", "trace", "trace_output"]
 
 _MARKS = {-1: "-", 0: "0", 1: "+"}
 
@@ -110,7 +111,8 @@ def trace(net: Netlist, sample: FeatureVectors | ArrayLike, of: int) -> Trace:
     An UNKNOWN is followed to the UNKNOWN operands that matter, those that could change it if they
     were known; it ends at inputs, and at gates that make UNKNOWN of operands that are known or do
     not matter. FALSE and TRUE are followed to operands that are enough to fix the value: one if one
-    is enough, preferably one that is known, else both.
+    is enough, preferably one that is known, else both. The inputs at the end of such a trace fix
+    the value, whatever the other inputs are.
 
     Parameters
     ----------
@@ -142,32 +144,80 @@ def trace(net: Netlist, sample: FeatureVectors | ArrayLike, of: int) -> Trace:
         current = todo.pop()
         if current in steps:
             continue
-        steps[current] = _step(net, tables, values, current, about)
+        because = _because(net, tables, values, current, of_unknown=values[of] == 0)
+        steps[current] = _step(net, values, current, because, about)
         todo.extend(steps[current].because)
     # Gates read lower nets only, so descending order puts readers first.
     ordered = tuple(steps[number] for number in sorted(steps, reverse=True))
     return Trace(of, int(values[of]), ordered)
 
 
+def trace_output(
+    net: Netlist,
+    samples: ArrayLike,
+    sample: int,
+    *,
+    output: int | None = None,
+    number: int | None = None,
+) -> Trace:
+    """Explain an output, or a net, for one of several samples; see :func:`trace`.
+
+    Parameters
+    ----------
+    net : Netlist
+        The circuit.
+    samples : array
+        As :func:`trilut.sim.classify` takes them.
+    sample : int
+        Which of the samples.
+    output, number : int, optional
+        The output, or the net. Without either, the first output that is UNKNOWN, else output 0.
+
+    Raises
+    ------
+    DataError
+        If there is no such sample, or the samples do not fit the netlist.
+    NetlistError
+        If there is no such output or net.
+    """
+    values = np.asarray(samples)
+    if not 0 <= sample < len(values):
+        raise DataError(f"Sample {sample} does not exist; there are {len(values)} samples")
+    one = values[sample : sample + 1]
+    if number is None:
+        if output is None:
+            unknown = np.flatnonzero(net_values(net, one)[0, net.outputs] == 0)
+            output = int(unknown[0]) if len(unknown) else 0
+        if not 0 <= output < len(net.outputs):
+            raise NetlistError(
+                f"Output {output} does not exist; netlist {net.name!r} has {len(net.outputs)}"
+            )
+        number = int(net.outputs[output])
+    if not 0 <= number < net.num_nets:
+        raise NetlistError(
+            f"Net {number} does not exist; netlist {net.name!r} has {net.num_nets} nets"
+        )
+    return trace(net, one, number)
+
+
 def _step(
     net: Netlist,
-    tables: NDArray[np.int8],
     values: NDArray[np.int8],
     number: int,
+    because: tuple[int, ...],
     about: dict[int, str],
 ) -> Step:
     value = int(values[number])
     if number < net.num_inputs:
         return Step(number, value, Role.INPUT, about=about.get(number, ""))
     gate = number - net.num_inputs
-    operands = (int(net.a[gate]), int(net.b[gate]))
-    because = _because(tables[gate], operands, values, net.valence)
+    operands = dict.fromkeys((int(net.a[gate]), int(net.b[gate])))
     return Step(
         number,
         value,
         Role.FOLLOWS if because else Role.MAKES,
         gate=_gate_text(net, gate),
-        reads=tuple((operand, int(values[operand])) for operand in dict.fromkeys(operands)),
+        reads=tuple((operand, int(values[operand])) for operand in operands),
         because=because,
     )
 
@@ -179,47 +229,51 @@ def _gate_text(net: Netlist, gate: int) -> str:
 
 
 def _because(
-    table: NDArray[np.int8], operands: tuple[int, int], values: NDArray[np.int8], valence: int
+    net: Netlist,
+    tables: NDArray[np.int8],
+    values: NDArray[np.int8],
+    number: int,
+    *,
+    of_unknown: bool,
 ) -> tuple[int, ...]:
-    """Return the operands that a value is followed to."""
-    a, b = (int(values[operand]) for operand in operands)
-    value = table[a + 1, b + 1]
-    legal = [0, 1, 2] if valence == 3 else [0, 2]
-    if operands[0] == operands[1]:
-        matters = any(table[level, level] != value for level in legal)
-        followed = matters and (value != 0 or a == 0)
-        return operands[:1] if followed else ()
-    of_a, of_b = table[legal, b + 1], table[a + 1, legal]
-    if value == 0:
-        return _unknown_operands(table[np.ix_(legal, legal)], operands, (a, b), (of_a, of_b))
-    if (table[np.ix_(legal, legal)] == value).all():
+    """Return the operands that the trace follows from a net."""
+    if number < net.num_inputs:
         return ()
-    # An operand is enough if the value does not depend on the other one.
-    enough = [
-        operand
-        for operand, other in zip(operands, (of_b, of_a), strict=True)
-        if (other == value).all()
-    ]
-    if enough:
-        return (min(enough, key=lambda operand: (values[operand] == 0, operand)),)
-    return operands
+    gate = number - net.num_inputs
+    operands = (int(net.a[gate]), int(net.b[gate]))
+    levels = values[list(operands)].astype(int) + 1
+    legal = [0, 1, 2] if net.valence == 3 else [0, 2]
+    # Which pairs of operands give another value.
+    other = tables[gate] != values[number]
+    if operands[0] == operands[1]:
+        other &= np.eye(3, dtype=np.bool_)
+        matters = other[legal, legal].any() and (values[operands[0]] == 0 or not of_unknown)
+        return operands[:1] if matters else ()
+    if not other[np.ix_(legal, legal)].any():
+        return ()
+    # What changing one operand alone can do.
+    by_a, by_b = bool(other[legal, levels[1]].any()), bool(other[levels[0], legal].any())
+    if of_unknown:
+        return _unknown_operands(operands, values, (by_a, by_b))
+    # An operand is enough if the other one alone changes nothing.
+    enough = [operand for operand, moves in zip(operands, (by_b, by_a), strict=True) if not moves]
+    if not enough:
+        return operands
+    return (min(enough, key=lambda operand: (values[operand] == 0, operand)),)
 
 
 def _unknown_operands(
-    table: NDArray[np.int8],
-    operands: tuple[int, int],
-    pair: tuple[int, int],
-    alone: tuple[NDArray[np.int8], NDArray[np.int8]],
+    operands: tuple[int, int], values: NDArray[np.int8], moves: tuple[bool, bool]
 ) -> tuple[int, ...]:
-    """Return the UNKNOWN operands that matter to an UNKNOWN value."""
-    unknown = [operand for operand, value in zip(operands, pair, strict=True) if value == 0]
+    """Return the UNKNOWN operands that matter to an UNKNOWN value that is not constant."""
+    unknown = [operand for operand in operands if values[operand] == 0]
     matters = [
         operand
-        for operand, value, others in zip(operands, pair, alone, strict=True)
-        if value == 0 and (others != 0).any()
+        for operand, can_move in zip(operands, moves, strict=True)
+        if can_move and operand in unknown
     ]
     # Two that matter only together: neither alone would change the value.
-    if not matters and len(unknown) == 2 and (table != 0).any():
+    if not any(moves) and len(unknown) == 2:
         return operands
     return tuple(matters)
 

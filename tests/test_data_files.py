@@ -1,6 +1,7 @@
 import gzip
 import pickle
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -167,6 +168,24 @@ def test_table_that_is_not_text(tmp_path):
 @pytest.mark.parametrize("name", ["none.csv", "none.npz", "no/where"])
 def test_file_that_does_not_exist(name):
     fails(f"Cannot read {name!r}: No such file or directory", name, FormatError)
+
+
+@pytest.mark.parametrize("end", ["", ".csv", ".npz", "/x"])
+def test_name_that_no_file_can_have(end):
+    name = "n" * 5000 + end
+    if end:
+        fails(f"Cannot read {name!r}: File name too long", name, FormatError)
+    else:
+        with pytest.raises(DataError, match=r"^Data set 'n+' does not exist, expected one of "):
+            load_dataset(name)
+
+
+def test_directory_that_cannot_be_read(tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    fails(f"Cannot read {str(tmp_path)!r}: Permission denied", str(tmp_path), FormatError)
 
 
 def test_file_of_another_kind(tmp_path):

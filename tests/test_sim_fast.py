@@ -1,9 +1,11 @@
+import dataclasses
 import re
 import shutil
 import subprocess
 import sys
 import threading
 import weakref
+from itertools import product
 
 import numpy as np
 import pytest
@@ -351,6 +353,28 @@ def test_library_is_compiled_once(tmp_path, monkeypatch):
     assert native.library().path == path
     assert path.stat().st_mtime_ns == made
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def test_portable_kernel(tmp_path, monkeypatch):
+    # The kernel as it is where there is no AVX2.
+    fresh_library(monkeypatch, tmp_path, CC="cc -U__AVX2__")
+    for bits, valence in product((8, 20), (2, 3)):
+        net = layered(200, 2, valence=valence, num_inputs=90)
+        features = tuple(Feature(f"f{number}", bits) for number in range(30))
+        middle = np.random.default_rng(0).integers(5, 250, 90)
+        high = middle + 3 * (valence - 2)
+        encoder = Encoder(
+            features, np.arange(90) % 30, middle, high, missing=0 if valence == 3 else -1
+        )
+        head = Head(("a", "b"), (93, 107))
+        net = dataclasses.replace(net, encoder=encoder, head=head)
+        samples = np.random.default_rng(1).uniform(0, 256, (700, 30))
+        samples[::3, ::7] = np.nan
+        trits = encoder.encode(samples)
+        assert np.array_equal(sim.evaluate(net, trits), sim.evaluate(net, trits, engine="lookup"))
+        assert_same_decisions(sim.classify(net, samples), net.classify(trits))
+        octets = samples[np.isfinite(samples).all(axis=1)].astype(np.uint8)
+        assert_same_decisions(sim.classify(net, octets), net.classify(encoder.encode(octets)))
 
 
 def test_no_compiler(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ import pytest
 
 from trilut import digest
 from trilut.data import load_dataset
+from trilut.errors import FormatError
 from trilut.training import TrainingConfig, TrainingError, train
 
 SETTINGS = {
@@ -15,7 +16,7 @@ SETTINGS = {
     "wiring": "learned",
     "skip": True,
     "recipe": "noise",
-    "steps": 400,
+    "steps": 200,
     "evaluate_every": 20,
     "batch": 16,
 }
@@ -29,7 +30,7 @@ from trilut.training import TrainingConfig, train
 
 def progress(step, *rest):
     print(step, flush=True)
-    if step == 160:
+    if step == 80:
         sys.stdin.read()
 
 settings = {**eval(sys.argv[2]), "layers": (24, 12)}
@@ -44,7 +45,7 @@ def wine():
 
 
 def run_until(step, directory):
-    """Train in a process of its own that waits at step 160, and kill it there without warning."""
+    """Train in a process of its own that waits at step 80, and kill it there without warning."""
     with subprocess.Popen(
         [sys.executable, "-c", CHILD, str(directory), repr(SETTINGS)],
         stdin=subprocess.PIPE,
@@ -74,9 +75,9 @@ def resume_error(wine, directory, **settings):
 
 
 def test_killed_training_goes_on_bit_for_bit(wine, tmp_path):
-    run_until(160, tmp_path / "killed")
+    run_until(80, tmp_path / "killed")
     stopped = json.loads((tmp_path / "killed" / "checkpoint.json").read_text())["step"]
-    assert 20 <= stopped <= 160
+    assert 20 <= stopped <= 80
     config = TrainingConfig(**SETTINGS)
     steps = []
     resumed = train(
@@ -181,3 +182,13 @@ def test_loss_that_grows_is_stopped(wine):
         match=r"^Loss has grown from \S+ to \S+ after \d+ steps; try a learning rate below 3\.0$",
     ):
         train(wine, config)
+
+
+def test_metrics_cannot_be_written(wine, tmp_path):
+    def block(*_):
+        (tmp_path / "metrics.jsonl").unlink()
+        (tmp_path / "metrics.jsonl").mkdir()
+
+    with pytest.raises(FormatError) as caught:
+        train(wine, TrainingConfig(**SHORT), directory=tmp_path, progress=block)
+    assert str(caught.value) == f"Cannot write '{tmp_path}/metrics.jsonl': Is a directory"

@@ -92,6 +92,7 @@ def test_outputs_cannot_be_shared(outputs):
             {"wiring": "full"},
             "Setting 'wiring' is 'full', expected 'random' or 'unique' or 'local' or 'learned'",
         ),
+        ({"shift": -1}, "Setting 'shift' is -1, expected at least 0"),
         ({"window": 1}, "Setting 'window' is 1, expected at least 2"),
         ({"candidates": 1}, "Setting 'candidates' is 1, expected at least 2"),
         ({"output_layers": 3}, "Setting 'output_layers' is 3, but there are 2 layers"),

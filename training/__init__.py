@@ -3,6 +3,7 @@
 from trilut.training.checkpoint import Measurement
 from trilut.training.config import TrainingConfig, TrainingError
 from trilut.training.encoding import fit_encoder
+from trilut.training.gap import layer_accuracies
 from trilut.training.harden import harden
 from trilut.training.loop import Progress
 from trilut.training.placement import make_mesh
@@ -19,6 +20,7 @@ __all__ = [
     "fit_dataset",
     "fit_encoder",
     "harden",
+    "layer_accuracies",
     "make_mesh",
     "train",
 ]

@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import time
+import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, TypeVar
 
@@ -111,12 +112,18 @@ class Journal:
     def record(self, snapshot: Snapshot) -> None:
         """Append the last measurement, and save a checkpoint unless the last one is recent."""
         if jax.process_index() == 0:
-            with self._metrics.open("a") as file:
-                file.write(json.dumps(snapshot.history[-1]) + "\n")
+            self._append(snapshot.history[-1])
         # Several processes save together, so their clocks cannot decide.
         together = jax.process_count() > 1
         if together or time.monotonic() - self._saved_at >= self._save_seconds / _SHARE:
             self.save(snapshot)
+
+    def _append(self, line: Measurement) -> None:
+        try:
+            with self._metrics.open("a") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as error:
+            raise FormatError(f"Cannot write {str(self._metrics)!r}: {error.strerror}") from error
 
     def save(self, snapshot: Snapshot) -> None:
         """Save a checkpoint in the place of the one before."""
@@ -171,7 +178,7 @@ class Journal:
             return Snapshot(state, kept, float(document["kept_accuracy"]), history)
         except FormatError as error:
             raise self._damaged(str(error)) from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
             raise self._damaged(f"{type(error).__name__}: {error}") from error
 
     def _check(self, document: dict[str, Any]) -> None:
@@ -217,7 +224,7 @@ def _measurement(line: dict[str, Any]) -> Measurement:
 def _digest(samples: Samples) -> str:
     content = hashlib.sha256(str(samples.inputs.shape).encode())
     for array in samples:
-        content.update(np.ascontiguousarray(array).tobytes())
+        content.update(np.ascontiguousarray(array).data)
     return content.hexdigest()
 
 

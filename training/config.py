@@ -80,6 +80,8 @@ class TrainingConfig:
         ``uniform`` or ``quantile`` thresholds.
     bits : int
         Width of the integer that stands for a feature.
+    shift : int
+        Largest shift, in pixels and in both directions, of the images that are trained on.
     steps : int
         Number of batches to train on.
     batch : int
@@ -127,6 +129,7 @@ class TrainingConfig:
     delta: float = 0.25
     spacing: Spacing = "uniform"
     bits: int = 8
+    shift: int = 0
     steps: int = 3000
     batch: int = 100
     learning_rate: float = 0.02
@@ -240,6 +243,7 @@ _COUNTS: dict[str, tuple[int, float]] = {
     "output_layers": (1, math.inf),
     "thresholds": (1, math.inf),
     "bits": (1, 32),
+    "shift": (0, math.inf),
     "steps": (1, math.inf),
     "batch": (1, math.inf),
     "evaluate_every": (1, math.inf),
@@ -259,12 +263,25 @@ _TAU_FACTORS: dict[RecipeName, float] = {
 # About the smallest layers that reach what larger ones do, chosen on validation accuracy.
 _SMALL: dict[str, Any] = {"layers": (32, 32, 16), "steps": 2000, "evaluate_every": 100}
 
+# One layer that chooses among all pixels beats several of the same size.
+_IMAGES: dict[str, Any] = {
+    "layers": (1000,),
+    "wiring": "learned",
+    "learning_rate": 0.05,
+    "batch": 128,
+    "steps": 6000,
+    "evaluate_every": 500,
+}
+
 _DATASET_SETTINGS: dict[str, dict[str, Any]] = {
     "breast_cancer": {"layers": (64, 64, 32), "steps": 1000, "evaluate_every": 100},
+    "cifar10": {**_IMAGES, "layers": (8000,), "candidates": 512},
     "circles": _SMALL,
     "digits": {"layers": (1000, 1000, 1000, 400), "learning_rate": 0.05},
+    "fashion_mnist": {**_IMAGES, "shift": 1},
     "gaussians": _SMALL,
     "iris": {"layers": (48, 48, 24), "steps": 1000, "evaluate_every": 100},
+    "mnist": {**_IMAGES, "thresholds": 1, "delta": 1.0, "shift": 1},
     "moons": _SMALL,
     "ring_sector": _SMALL,
     "spirals": {"layers": (64, 64, 32), "evaluate_every": 100},

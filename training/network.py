@@ -14,6 +14,7 @@ from trilut.training.wiring import Wiring
 
 __all__ = [
     "LayerFunction",
+    "LayerFunctions",
     "LayerValues",
     "Parameters",
     "Probes",
@@ -29,11 +30,14 @@ __all__ = [
 # Samples that are evaluated at a time: bounds the memory, and is the one shape to compile for.
 _SLICE = 1024
 
-Parameters: TypeAlias = tuple[Float[Array, "_ row"], ...]
+Parameters: TypeAlias = tuple[Float[Array, "_ _"], ...]
 """What is learned: for each layer, as many numbers per gate as the recipe has."""
 
 LayerFunction: TypeAlias = Callable[[Array, Array, Array], Array]
 """Parameters [gate, row] and the two values [gate, batch] that each gate reads, to its value."""
+
+LayerFunctions: TypeAlias = LayerFunction | tuple[LayerFunction, ...]
+"""One function for all layers, or one for each."""
 
 LayerValues: TypeAlias = tuple[Float[Array, "_ batch"], ...]
 """The values of each layer's gates."""
@@ -69,7 +73,7 @@ class Topology:
 
 
 def forward(
-    layer_function: LayerFunction,
+    layer_function: LayerFunctions,
     parameters: Parameters,
     wiring: Wiring,
     inputs: Float[Array, "input batch"],
@@ -87,7 +91,8 @@ def forward(
         b = _read(below, parents.b, parents.sign_b)
         if probes is not None:
             a, b = a + probes[layer][0], b + probes[layer][1]
-        values = (*values, layer_function(parameters[layer], a, b))
+        evaluate = layer_function[layer] if isinstance(layer_function, tuple) else layer_function
+        values = (*values, evaluate(parameters[layer], a, b))
     return values
 
 
@@ -122,7 +127,7 @@ def class_scores(values: LayerValues, topology: Topology) -> Float[Array, "class
 
 
 def accuracy(
-    layer_function: LayerFunction,
+    layer_function: LayerFunctions,
     parameters: Parameters,
     wiring: Wiring,
     samples: Samples,
@@ -141,7 +146,7 @@ def accuracy(
 
 @functools.partial(jax.jit, static_argnames=("layer_function", "topology"))
 def _chosen(
-    layer_function: LayerFunction,
+    layer_function: LayerFunctions,
     parameters: Parameters,
     wiring: Wiring,
     inputs: Int8[Array, "batch input"],

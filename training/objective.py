@@ -1,6 +1,7 @@
 """What a training minimises: the error of the class scores, and what gates are charged for."""
 
 import functools
+import math
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +12,10 @@ from numpy.typing import NDArray
 from trilut.gates import fourier_matrix
 from trilut.training.names import Objective
 
-__all__ = ["complexity", "cross_entropy", "squared_error", "task_loss"]
+__all__ = ["complexity", "cross_entropy", "round_gradient", "squared_error", "task_loss"]
+
+# With two more for each of four layers, and seven for the sum over a batch, a float32 is full.
+_GRADIENT_BITS = 10
 
 
 def task_loss(
@@ -38,6 +42,31 @@ def squared_error(
     """
     target = 2 * jax.nn.one_hot(labels, len(logits), axis=0) - 1
     return jnp.mean((logits - target) ** 2)
+
+
+def round_gradient(
+    scores: Float[Array, "class batch"], *, tau: float
+) -> Float[Array, "class batch"]:
+    """Return the scores unchanged; their gradient is rounded to a grid.
+
+    Where all values and slopes are halves and quarters, as in hardened gates, the sums of rounded
+    gradients are exact in whatever order they are made. So any number of devices, which sum in
+    other orders, learn the same bit for bit. Unrounded, a sum that should be 0 comes out as
+    something tiny, which Adam then makes as large as all others.
+    """
+    largest = 1 / (tau * scores.shape[1])
+    return _round_gradient(scores, 2.0 ** (math.floor(math.log2(largest)) - _GRADIENT_BITS))
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+def _round_gradient(scores: Array, quantum: float) -> Array:
+    return scores
+
+
+_round_gradient.defvjp(
+    lambda scores, quantum: (scores, None),
+    lambda quantum, _, gradient: (jnp.round(gradient / quantum) * quantum,),
+)
 
 
 def complexity(tables: Float[Array, "gate row"], *, valence: int = 3) -> Float[Array, ""]:

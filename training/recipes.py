@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from trilut.gates import evaluation_matrix, fourier_matrix, truth_values
 from trilut.training.names import NoiseKind, Objective, Parametrisation, Start
 from trilut.training.network import Parameters
-from trilut.training.objective import complexity, task_loss
+from trilut.training.objective import complexity, round_gradient, task_loss
 from trilut.training.relax import (
     commitment,
     commitment_weight,
@@ -143,7 +143,8 @@ class HardRecipe:
         progress: Float[Array, ""],
     ) -> Float[Array, ""]:
         """Return the error of the scores, plus R_F if it has a weight."""
-        error = task_loss(self.objective, scores / self.tau, labels)
+        logits = round_gradient(scores, tau=self.tau) / self.tau
+        error = task_loss(self.objective, logits, labels)
         if not self.complexity_weight:
             return error
         tables = jnp.concatenate(parameters)

@@ -4,12 +4,10 @@ import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
-import jax.numpy as jnp
-import numpy as np
 from jax.sharding import Mesh
 
 from trilut import __version__
-from trilut.data import Dataset, Split
+from trilut.data import Dataset
 from trilut.encoder import Encoder
 from trilut.netlist import Netlist
 from trilut.training.checkpoint import Journal, Measurement
@@ -17,10 +15,11 @@ from trilut.training.config import TrainingConfig, TrainingError
 from trilut.training.encoding import fit_encoder
 from trilut.training.harden import harden
 from trilut.training.loop import Progress, fit
-from trilut.training.network import LayerFunction, Parameters, Samples, Topology, accuracy
+from trilut.training.network import LayerFunction, Parameters, Topology, accuracy
 from trilut.training.phases import make_phases
 from trilut.training.recipes import Recipe, harden_tables
 from trilut.training.relax import lookup_layer
+from trilut.training.samples import encode
 from trilut.training.step import Learned
 
 __all__ = ["Accuracies", "Fitted", "TrainingResult", "fit_dataset", "train"]
@@ -165,7 +164,8 @@ def fit_dataset(
     phases = make_phases(config, tau=config.head(dataset.class_names).tau)
     encoder = _fit_encoder(dataset, config)
     topology = Topology(dataset.num_classes, config.skip, config.output_layers)
-    samples, validation = _encode(encoder, dataset.train), _encode(encoder, dataset.validation)
+    samples = encode(encoder, dataset.train, shift=config.shift)
+    validation = encode(encoder, dataset.validation)
     journal = None if directory is None else Journal(directory, config, samples)
     learned, history = fit(
         phases,
@@ -178,7 +178,7 @@ def fit_dataset(
         resume=resume,
         mesh=mesh,
     )
-    test = _encode(encoder, dataset.test)
+    test = encode(encoder, dataset.test)
 
     def accuracies(layer_function: LayerFunction, parameters: Parameters) -> Accuracies:
         measure = (
@@ -205,7 +205,3 @@ def _fit_encoder(dataset: Dataset, config: TrainingConfig) -> Encoder:
         bits=config.bits,
         valence=3 if config.valence % 2 else 2,
     )
-
-
-def _encode(encoder: Encoder, split: Split) -> Samples:
-    return Samples(jnp.asarray(encoder.encode(split.x)), jnp.asarray(split.y.astype(np.int32)))

@@ -127,6 +127,9 @@ def run_flow(
         )
         write_report(report, trained.netlist, samples.test, output)
         stage.finish(str(output / "report.html"))
+    # Kept until here, so that a flow that fails later need not train again.
+    for checkpoint in output.glob("checkpoint*"):
+        checkpoint.unlink()
     return report
 
 
