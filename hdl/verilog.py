@@ -1,3 +1,5 @@
+# amaranth: UnusedElaboratable=no
+# A tool can fail before a component is used.
 """Verilog out: one file with the whole design and a header that says where it comes from."""
 
 import dataclasses

@@ -308,7 +308,8 @@ def test_ctrl_c_leaves_no_half_written_file(tmp_path, stage):
     assert process.returncode == 130
     # Each of these is renamed into place, so what is there is complete.
     made = ["metrics.jsonl", "net.trilut", "trilut_top.v", "logs", "report.json", "report.html"]
-    assert {path.name for path in output.glob("*")} <= set(made)
+    left = {path.name for path in output.glob("*")}
+    assert {name for name in left if not name.startswith("checkpoint")} <= set(made)
     if (output / "net.trilut").exists():
         trilut.load(output / "net.trilut")
     if (output / "report.json").exists():

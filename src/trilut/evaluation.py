@@ -115,7 +115,7 @@ class MissingPoint:
     accuracy_answered: float | None
 
 
-def evaluate_split(netlist: Netlist, split: Split, *, engine: str = "lookup") -> Evaluation:
+def evaluate_split(netlist: Netlist, split: Split, *, engine: str = "fast") -> Evaluation:
     """Run a circuit on a split and measure it.
 
     Raises
@@ -161,7 +161,7 @@ def missing_curve(
     *,
     dropped: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
     seed: int = 0,
-    engine: str = "lookup",
+    engine: str = "fast",
 ) -> list[MissingPoint]:
     """Measure a circuit on samples that have lost some of their features.
 
