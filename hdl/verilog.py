@@ -15,6 +15,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import Shape
 from amaranth.lib.wiring import In
 
+from trilut.errors import NetlistError
 from trilut.files import make_directory, read_bytes, work_directory, write_atomically
 from trilut.format import digest
 from trilut.hdl.axi import AxiClassifier
@@ -30,6 +31,8 @@ from trilut.tools import find_tool, run
 __all__ = ["DesignFormat", "VerilogDesign", "convert", "write_logic", "write_verilog"]
 
 _TIMEOUT = 600.0
+# Amaranth numbers the bits of an instance's output with 16 bits.
+_MAX_BITS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,7 @@ def write_verilog(
         margin_port=margin_port,
         layer_module=module,
     )
+    _check_widths(classifier)
     component: Classifier | AxiClassifier = classifier
     if axi_beat_bits is not None:
         component = AxiClassifier(classifier, beat_bits=axi_beat_bits)
@@ -144,6 +148,15 @@ def write_verilog(
     return VerilogDesign(
         path, top, component.latency, input_kind, models=PRIMITIVE_MODELS.get(target, "")
     )
+
+
+def _check_widths(classifier: Classifier) -> None:
+    nets = max(classifier.netlist.num_inputs, *(len(plan.nets_out) for plan in classifier.plans), 0)
+    if 2 * nets > _MAX_BITS:
+        raise NetlistError(
+            f"Netlist {classifier.netlist.name!r} has a layer of {nets} trits, but Amaranth can "
+            f"carry only {_MAX_BITS // 2}; write its gates alone (--logic-only)"
+        )
 
 
 def write_logic(

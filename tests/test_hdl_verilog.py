@@ -10,7 +10,7 @@ from circuits import random_netlist
 from trilut import Netlist, ToolError
 from trilut.errors import NetlistError
 from trilut.format import digest
-from trilut.gates import gate_table, num_gates
+from trilut.gates import gate_table, num_gates, parse_gate
 from trilut.hdl import InputKind, Layer, write_verilog
 from trilut.hdl.fabric import layer_verilog
 from trilut.hdl.gate import TRIT_CODE
@@ -142,6 +142,20 @@ def test_verilator_finds_nothing_to_complain_about(tmp_path, valence):
     )
     assert done.stderr == ""
     assert done.returncode == 0
+
+
+def test_layer_too_wide_for_amaranth(tmp_path):
+    count = 33_000
+    tables = np.tile(gate_table(parse_gate("and")).astype(np.int8), (count, 1))
+    a, b = np.triu_indices(300, 1)
+    netlist = Netlist(300, tables, a[:count], b[:count], 300 + np.arange(count), name="wide")
+    with pytest.raises(NetlistError) as caught:
+        write_verilog(netlist, tmp_path)
+    assert str(caught.value) == (
+        "Netlist 'wide' has a layer of 33000 trits, but Amaranth can carry only 32768; "
+        "write its gates alone (--logic-only)"
+    )
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("top", ["", "9lives", "a b", "top;", "tóp", "a\n"])
