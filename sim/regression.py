@@ -1,7 +1,6 @@
 """Regression of a Verilog design against its netlist, vector by vector, in a Verilog simulator."""
 
 import json
-import re
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +15,7 @@ from trilut.encoder import FeatureVectors
 from trilut.errors import DataError, NetlistError
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.head import Decisions
+from trilut.identifier import check_identifier
 from trilut.netlist import Netlist
 from trilut.sim.engine import classify, evaluate
 from trilut.sim.job import JOB_VARIABLE, FaultKind, Job, Model
@@ -24,8 +24,6 @@ from trilut.sim.stimulus import Vectors
 from trilut.tools import run
 
 __all__ = ["Fault", "Mismatch", "RegressionResult", "verify_rtl"]
-
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +170,7 @@ def verify_rtl(
     FormatError
         If the Verilog cannot be read, or the directory written.
     """
-    if not _IDENTIFIER.fullmatch(top):
-        raise NetlistError(f"Top module name {top!r} is not a plain Verilog identifier")
+    check_identifier(top)
     found = find_simulator(simulator) if isinstance(simulator, str) else simulator
     say = progress or (lambda line: None)
     groups = vectors if isinstance(vectors, Mapping) else {"vectors": vectors}

@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 CORE = ROOT / "src" / "trilut"
+CORE_PACKAGES = ("commands", "data")
 STAGES = ("training", "hdl", "sim", "synth", "boards")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
@@ -21,7 +22,7 @@ def test_stage_links_show_the_root_folders():
 
 
 def test_package_list_names_every_folder_with_code():
-    found = {"trilut", "trilut.data"}
+    found = {"trilut", *(f"trilut.{package}" for package in CORE_PACKAGES)}
     for stage in STAGES:
         for init in (ROOT / stage).rglob("__init__.py"):
             found.add(".".join(("trilut", *init.parent.relative_to(ROOT).parts)))
@@ -54,7 +55,10 @@ def wheel(tmp_path_factory):
 def test_wheel_holds_every_source_file(wheel):
     expected = {
         f"trilut/{path.relative_to(CORE)}"
-        for path in (*CORE.glob("*.py"), *(CORE / "data").glob("*.py"))
+        for path in (
+            *CORE.glob("*.py"),
+            *(path for package in CORE_PACKAGES for path in (CORE / package).glob("*.py")),
+        )
     }
     expected |= {
         f"trilut/{path.relative_to(ROOT)}"

@@ -333,7 +333,9 @@ def test_verilog_that_does_not_exist(tmp_path):
 
 def test_top_that_is_no_identifier(tmp_path):
     with pytest.raises(
-        NetlistError, match=r"^Top module name 'a; ls' is not a plain Verilog identifier$"
+        NetlistError,
+        match=r"^Top module name 'a; ls' is not a plain Verilog identifier "
+        r"\(letters, digits and underscores, not starting with a digit\)$",
     ):
         verify_rtl(one_gate(), tmp_path / "x.v", "a; ls", 2, vectors_of(one_gate()), out=tmp_path)
 

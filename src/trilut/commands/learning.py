@@ -1,0 +1,255 @@
+"""Commands that make netlists and measure them."""
+
+import argparse
+from typing import Any
+
+import trilut
+from trilut.commands.options import (
+    add_command,
+    add_dataset,
+    add_hardware_options,
+    add_json,
+    add_label,
+    add_net,
+    add_output,
+    add_training_options,
+    positive,
+    print_result,
+    shares,
+    training_settings,
+    with_label,
+)
+
+__all__ = [
+    "add_data",
+    "add_eval",
+    "add_flow",
+    "add_train",
+]
+
+
+def add_flow(commands: Any) -> None:
+    """Add the command ``flow``."""
+    parser = add_command(
+        commands,
+        "flow",
+        _flow,
+        "train, harden, write Verilog, verify it, place and route it, and report",
+        "trilut flow moons -o build/moons",
+    )
+    add_dataset(parser)
+    add_output(parser, "netlist, Verilog and reports")
+    add_training_options(parser)
+    add_hardware_options(parser)
+    parser.add_argument("--target", metavar="NAME", default="ecp5", help="synthesis target")
+    add_json(parser)
+
+
+def _flow(args: argparse.Namespace) -> int:
+    from trilut.flow import run_flow
+
+    report = run_flow(
+        with_label(args.dataset, args.label),
+        args.output,
+        settings=training_settings(args),
+        pipeline=args.pipeline,
+        target=args.target,
+        resume=args.resume,
+    )
+    print_result(args, report.title, report.summary, report.document)
+    return 0 if report.passed else 1
+
+
+def add_train(commands: Any) -> None:
+    """Add the command ``train``."""
+    parser = add_command(
+        commands,
+        "train",
+        _train,
+        "train a network and harden it to a netlist",
+        "trilut train moons --recipe hard -o build/run",
+    )
+    add_dataset(parser)
+    add_output(parser, "net.trilut, metrics.jsonl and checkpoints")
+    add_training_options(parser)
+    add_json(parser)
+
+
+def _train(args: argparse.Namespace) -> None:
+    from trilut.flow import train_to_directory
+    from trilut.summary import accuracy_rows
+
+    dataset = with_label(args.dataset, args.label)
+    settings = training_settings(args)
+    trained = train_to_directory(dataset, args.output, settings, resume=args.resume)
+    print_result(
+        args, f"{args.dataset}: test set", accuracy_rows(trained.accuracy), trained.accuracy
+    )
+
+
+def add_eval(commands: Any) -> None:
+    """Add the command ``eval``."""
+    parser = add_command(
+        commands,
+        "eval",
+        _eval,
+        "measure a netlist on a data set",
+        "trilut eval build/run/net.trilut --data moons --drop 0.1,0.2 --control",
+    )
+    add_net(parser)
+    parser.add_argument(
+        "--data", metavar="DATASET", help="name or file of a data set; default: the trained one"
+    )
+    add_label(parser)
+    parser.add_argument("--seed", metavar="N", type=int, help="seed of the data set")
+    parser.add_argument(
+        "--part",
+        choices=["train", "validation", "test", "all"],
+        help="which samples; default: test, but all of a file that it was not trained on",
+    )
+    parser.add_argument(
+        "--drop",
+        metavar="P,P,…",
+        type=shares,
+        default=(),
+        help="measure with this share of the features missing, too",
+    )
+    parser.add_argument(
+        "--control", action="store_true", help="measure the same wiring with random gates, too"
+    )
+    parser.add_argument(
+        "--engine",
+        choices=["fast", "jax", "lookup", "reference"],
+        default="fast",
+        help="simulator; all give the same answers",
+    )
+    add_json(parser)
+
+
+def _eval(args: argparse.Namespace) -> None:
+    from trilut.data.files import is_table_name
+    from trilut.evaluation import (
+        default_part,
+        evaluate_split,
+        is_own_file,
+        missing_curve,
+        samples_for,
+        table_samples,
+        untrained,
+    )
+    from trilut.flow import netlist_dataset
+    from trilut.summary import control_rows, evaluation_rows, missing_rows, plain
+
+    netlist = trilut.load(args.net)
+    name = None if args.data is None else with_label(args.data, args.label)
+    part = args.part or default_part(netlist, name)
+    if args.label is None and is_own_file(netlist, name):
+        # By the name that it remembers, the label column and the seed of the split come too.
+        name = None
+    if name is not None and part == "all" and is_table_name(name):
+        split = table_samples(netlist, name)
+    else:
+        dataset = netlist_dataset(netlist, name=name, seed=args.seed)
+        name, split = dataset.name, samples_for(netlist, dataset, part=part)
+    evaluation = evaluate_split(netlist, split, engine=args.engine)
+    rows, document = evaluation_rows(evaluation), plain(evaluation)
+    if args.drop:
+        points = missing_curve(netlist, split, dropped=args.drop, engine=args.engine)
+        rows, document = rows | missing_rows(points), document | {"missing": points}
+    if args.control:
+        control = evaluate_split(untrained(netlist), split, engine=args.engine)
+        rows, document = rows | control_rows(control), document | {"untrained": control}
+    samples = f"all {len(split)} samples" if part == "all" else f"the {part} set"
+    print_result(args, f"{netlist.name} on {samples} of {name}", rows, document)
+
+
+def add_data(commands: Any) -> None:
+    """Add the command ``data``."""
+    parser = add_command(
+        commands, "data", None, "list, fetch and describe data sets", "trilut data fetch mnist"
+    )
+    actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
+    listing = add_command(
+        actions, "list", _data_list, "list the data sets that have a name", "trilut data list"
+    )
+    fetching = add_command(
+        actions,
+        "fetch",
+        _data_fetch,
+        "download data sets into the cache (TRILUT_CACHE, or the user's own)",
+        "trilut data fetch mnist",
+    )
+    fetching.add_argument("names", metavar="NAME", nargs="+", help="name of a data set")
+    fetching.add_argument("--again", action="store_true", help="download what is there, too")
+    describing = add_command(
+        actions,
+        "info",
+        _data_info,
+        "describe a data set",
+        "trilut data info gaussians:separation=2",
+    )
+    add_dataset(describing)
+    describing.add_argument("--seed", metavar="N", type=int, default=0, help="seed of its split")
+    describing.add_argument(
+        "--delta",
+        metavar="D,D,…",
+        type=shares,
+        default=(),
+        help="show the best accuracy behind encoders with UNKNOWN bands of these widths, too",
+    )
+    describing.add_argument(
+        "--thresholds", metavar="K", type=positive, default=3, help="thresholds of the encoders"
+    )
+    describing.add_argument(
+        "--spacing",
+        choices=["uniform", "quantile"],
+        default="uniform",
+        help="what the thresholds cut into equal parts: the range or the samples",
+    )
+    for action in (listing, fetching, describing):
+        add_json(action)
+
+
+def _data_list(args: argparse.Namespace) -> None:
+    from trilut.data import dataset_origins
+
+    origins = dataset_origins()
+    print_result(args, "data sets", origins, origins)
+
+
+def _data_fetch(args: argparse.Namespace) -> None:
+    from trilut.console import stages
+    from trilut.data import fetch_dataset
+
+    places: dict[str, str] = {}
+    with stages() as show:
+        for name in args.names:
+            stage = show.start(name)
+            places[name] = str(fetch_dataset(name, again=args.again, progress=stage.step))
+            stage.finish(places[name])
+    print_result(args, "fetched", places, places)
+
+
+def _data_info(args: argparse.Namespace) -> None:
+    from trilut.data import dataset_facts, load_dataset
+    from trilut.summary import dataset_rows, encoding_text
+
+    dataset = load_dataset(args.dataset, seed=args.seed, label=args.label)
+    facts = dataset_facts(dataset)
+    rows = dataset_rows(facts)
+    if args.delta:
+        from trilut.training.encoding import fit_encoder, measure_encoding
+
+        facts["encodings"] = {}
+        for delta in args.delta:
+            encoder = fit_encoder(
+                dataset.train.x,
+                dataset.feature_names,
+                thresholds=args.thresholds,
+                delta=delta,
+                spacing=args.spacing,
+            )
+            measure = measure_encoding(encoder, dataset)
+            facts["encodings"][f"{delta:g}"] = measure
+            rows[f"encoded, delta {delta:g}"] = encoding_text(measure)
+    print_result(args, facts["name"], rows, facts)

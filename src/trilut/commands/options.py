@@ -1,0 +1,181 @@
+"""What several commands share: options, their types, and how results are printed."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "add_command",
+    "add_dataset",
+    "add_hardware_options",
+    "add_json",
+    "add_label",
+    "add_net",
+    "add_output",
+    "add_training_options",
+    "number_or_auto",
+    "numbers",
+    "positive",
+    "print_result",
+    "shares",
+    "training_settings",
+    "with_label",
+]
+
+# As in trilut.training.config, which cannot be asked here: `--help` must not wait for JAX.
+_RECIPES = ["hard", "paper", "paper-then-hard", "noise", "dlgn", "dlgn-naive"]
+_WIRINGS = ["random", "unique", "local", "learned"]
+
+
+def add_command(
+    commands: Any, name: str, run: Any, summary: str, example: str
+) -> argparse.ArgumentParser:
+    """Add a command with its summary and an example, and return its parser."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog=f"example: {example}",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add the option that prints JSON."""
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def add_net(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that names a netlist file."""
+    parser.add_argument("net", metavar="NET", type=Path, help="netlist file, NAME.trilut")
+
+
+def add_dataset(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that names a data set, and its label column."""
+    parser.add_argument(
+        "dataset",
+        metavar="DATASET",
+        help="name of a data set, or a file: .csv, .npz, or a directory of images",
+    )
+    add_label(parser)
+
+
+def add_label(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the label column of a table."""
+    parser.add_argument(
+        "--label", metavar="COLUMN", help="column of a .csv with the classes; default: the last"
+    )
+
+
+def with_label(dataset: str, label: str | None) -> str:
+    """Return the name that stands for a table with this label column."""
+    return dataset if label is None else f"{dataset}:label={label}"
+
+
+def add_output(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the option that names the output directory."""
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", type=Path, required=True, help=f"directory for {what}"
+    )
+
+
+def add_training_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that become a TrainingConfig; left out, the data set's own defaults hold."""
+    options = parser.add_argument_group("training (defaults depend on the data set)")
+    options.add_argument("--recipe", choices=_RECIPES, help="how the gates are trained")
+    options.add_argument("--layers", metavar="N,N,…", type=numbers, help="gates of each layer")
+    options.add_argument("--wiring", choices=_WIRINGS, help="how the parents of gates are chosen")
+    options.add_argument("--window", metavar="N", type=int, help="values that local wiring reaches")
+    options.add_argument(
+        "--candidates", metavar="N", type=int, help="values that learned wiring chooses from"
+    )
+    options.add_argument(
+        "--distance-cost", metavar="C", type=float, help="what learned wiring charges for distance"
+    )
+    options.add_argument(
+        "--skip", action="store_const", const=True, help="let all layers read the inputs"
+    )
+    options.add_argument(
+        "--output-layers", metavar="N", type=int, help="how many of the last layers are outputs"
+    )
+    options.add_argument("--thresholds", metavar="K", type=int, help="thresholds of each feature")
+    options.add_argument("--delta", metavar="D", type=float, help="width of the UNKNOWN band, 0…1")
+    options.add_argument("--valence", metavar="Q", type=int, help="truth values: 3, or 2")
+    options.add_argument("--steps", metavar="N", type=int, help="number of batches")
+    options.add_argument("--batch", metavar="N", type=int, help="samples in a batch")
+    options.add_argument("--learning-rate", metavar="R", type=float, help="step size of Adam")
+    options.add_argument("--seed", metavar="N", type=int, help="seed of data, wiring and training")
+    options.add_argument(
+        "--resume", action="store_true", help="go on from the checkpoint in DIR, if there is one"
+    )
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    """Read a list of whole numbers."""
+    try:
+        return tuple(int(width) for width in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a list of numbers like 64,64,32"
+        ) from None
+
+
+def shares(text: str) -> tuple[float, ...]:
+    """Read a list of shares from 0 to 1."""
+    try:
+        shares = tuple(float(share) for share in text.split(","))
+    except ValueError:
+        shares = (-1.0,)
+    if not all(0 <= share <= 1 for share in shares):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of shares 0…1 like 0.1,0.2")
+    return shares
+
+
+def training_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the training options that were given."""
+    names = (
+        *("recipe", "layers", "wiring", "window", "candidates", "distance_cost", "skip"),
+        *("output_layers", "thresholds", "delta", "valence", "steps", "batch", "learning_rate"),
+        "seed",
+    )
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
+def add_hardware_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that shape the hardware."""
+    parser.add_argument(
+        "--pipeline",
+        metavar="N",
+        type=positive,
+        default=2,
+        help="layers between registers",
+    )
+
+
+def positive(text: str) -> int:
+    """Read a whole number above 0."""
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return int(text)
+
+
+def number_or_auto(text: str) -> int | str:
+    """Read a whole number above 0, or the word ``auto``."""
+    return text if text == "auto" else positive(text)
+
+
+def print_result(
+    args: argparse.Namespace, title: str, rows: dict[str, str], document: object
+) -> None:
+    """Print a result as a table, or as JSON if that was asked for."""
+    if args.json:
+        from trilut.summary import plain
+
+        print(json.dumps(plain(document), indent=2))
+        return
+    from trilut.console import print_table
+
+    print_table(title, rows)
