@@ -58,6 +58,15 @@ def test_every_command_has_help_with_an_example(capsys, command):
     assert f"example: trilut {command}" in capsys.readouterr().out
 
 
+def test_help_shows_only_defaults_that_say_something(capsys):
+    with pytest.raises(SystemExit):
+        main(["synth", "--help"])
+    text = capsys.readouterr().out
+    assert "(default: ecp5)" in text
+    assert "(default: None)" not in text
+    assert "(default: False)" not in text
+
+
 def test_help_names_every_command(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])

@@ -28,6 +28,15 @@ _RECIPES = ["hard", "paper", "paper-then-hard", "noise", "dlgn", "dlgn-naive"]
 _WIRINGS = ["random", "unique", "local", "learned"]
 
 
+class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
+    """Shows the defaults that say something."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default is None or action.default is False:
+            return action.help
+        return super()._get_help_string(action)
+
+
 def add_command(
     commands: Any, name: str, run: Any, summary: str, example: str
 ) -> argparse.ArgumentParser:
@@ -37,7 +46,7 @@ def add_command(
         help=summary,
         description=summary[0].upper() + summary[1:] + ".",
         epilog=f"example: {example}",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        formatter_class=_HelpFormatter,
     )
     parser.set_defaults(run=run)
     return parser
