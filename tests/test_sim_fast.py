@@ -143,12 +143,23 @@ def test_engines_agree_on_a_layered_net(num_samples, valence):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("valence", [2, 3])
-def test_engines_agree_on_a_large_net(valence):
-    net = layered(32_000, 4, valence=valence, num_inputs=2000)
-    trits = random_trits(net, 700)
+@pytest.mark.parametrize(("width", "num_samples"), [(32_000, 700), (128_000, 130)])
+def test_engines_agree_on_a_large_net(valence, width, num_samples):
+    net = layered(width, 4, valence=valence, num_inputs=2000)
+    trits = random_trits(net, num_samples)
     expected = sim.evaluate(net, trits, engine="lookup")
     assert np.array_equal(sim.evaluate(net, trits, engine="fast"), expected)
     assert np.array_equal(sim.evaluate(net, trits, engine="jax"), expected)
+
+
+def test_netlist_predicts_and_scores_by_itself():
+    net = random_netlist(
+        3, num_inputs=6, num_gates=40, num_outputs=9, num_classes=3, with_encoder=True
+    )
+    samples = np.random.default_rng(0).uniform(-8, 8, (100, 3))
+    expected = net.classify(net.encoder.encode(samples))
+    assert np.array_equal(net.predict(samples), expected.chosen)
+    assert np.array_equal(net.scores(samples), expected.scores)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.uint8, np.int64, np.int16, np.bool_])

@@ -186,6 +186,23 @@ class Netlist:
             raise NetlistError(f"Netlist {self.name!r} has no head, so it cannot classify")
         return self.head.decide(self.head.scores(self.evaluate(trits)))
 
+    def predict(self, samples: ArrayLike) -> NDArray[np.int64]:
+        """Return the class of each sample, by the fastest engine; see :mod:`trilut.sim`.
+
+        Samples are feature values [sample, feature], NaN where one is missing, or trits
+        [sample, input] if there is no encoder.
+        """
+        # The simulator builds on this module.
+        from trilut.sim import predict
+
+        return predict(self, samples)
+
+    def scores(self, samples: ArrayLike) -> NDArray[np.int64]:
+        """Return the scores [sample, class] of samples, as :meth:`predict` takes them."""
+        from trilut.sim import scores
+
+        return scores(self, samples)
+
     def _checked_inputs(self, trits: ArrayLike) -> NDArray[np.int8]:
         inputs = np.asarray(trits)
         if inputs.ndim != 2 or inputs.shape[1] != self.num_inputs:
