@@ -4,7 +4,7 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from trilut import cli
+from trilut.commands import options
 from trilut.data import Dataset, Split, load_dataset
 from trilut.training import TrainingConfig, TrainingError
 from trilut.training.config import RecipeName, WiringName
@@ -128,5 +128,5 @@ def test_setting_out_of_range(settings, message):
 
 
 def test_command_line_knows_all_choices():
-    assert get_args(RecipeName) == tuple(cli._RECIPES)
-    assert get_args(WiringName) == tuple(cli._WIRINGS)
+    assert get_args(RecipeName) == tuple(options._RECIPES)
+    assert get_args(WiringName) == tuple(options._WIRINGS)
