@@ -12,6 +12,7 @@ from amaranth.hdl import Cat, ClockSignal, Instance, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.data import ArrayLayout, StructLayout
 from amaranth.lib.wiring import In, Out
+from numpy.typing import NDArray
 
 from trilut.errors import NetlistError
 from trilut.hdl.argmax import Argmax, DifferenceArgmax
@@ -108,11 +109,12 @@ class Classifier(wiring.Component):
         self.input_kind = input_kind
         self.layer_module = layer_module
         self._encoder = FeatureEncoder(encoder) if encoder else None
+        rows = reachable_rows(self.netlist)
         self._sum, self._argmax = _head_blocks(
-            self.netlist, pipeline, target, scores=scores, margin_port=margin_port
+            self.netlist, rows, pipeline, target, scores=scores, margin_port=margin_port
         )
         # The sum has a register of its own at its input, in the code that suits it.
-        self.plans = plan_layers(self.netlist, pipeline, register_last=self._sum is None)
+        self.plans = plan_layers(self.netlist, pipeline, register_last=self._sum is None, rows=rows)
         self.latency = 1 + sum(plan.registered for plan in self.plans)
         if self._sum is not None and self._argmax is not None:
             self.latency += self._sum.latency + self._argmax.latency
@@ -204,12 +206,18 @@ class Classifier(wiring.Component):
 
 
 def _head_blocks(
-    netlist: Netlist, pipeline: int, target: str, *, scores: bool, margin_port: bool
+    netlist: Netlist,
+    rows: NDArray[np.bool_],
+    pipeline: int,
+    target: str,
+    *,
+    scores: bool,
+    margin_port: bool,
 ) -> tuple[TritSum | None, Argmax | DifferenceArgmax | None]:
     """Return the sum and the argmax of a netlist with a head."""
     if netlist.head is None:
         return None, None
-    possible = possible_values(netlist, reachable_rows(netlist))[netlist.outputs]
+    possible = possible_values(netlist, rows)[netlist.outputs]
     values = [tuple((np.flatnonzero(row) - 1).tolist()) or (0,) for row in possible]
     if len(netlist.head.classes) == 2 and not scores:
         difference = ScoreDifference(

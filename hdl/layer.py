@@ -47,7 +47,11 @@ class LayerPlan:
 
 
 def plan_layers(
-    netlist: Netlist, pipeline: int | None, *, register_last: bool = True
+    netlist: Netlist,
+    pipeline: int | None,
+    *,
+    register_last: bool = True,
+    rows: NDArray[np.bool_] | None = None,
 ) -> list[LayerPlan]:
     """Cut a netlist into layers by level.
 
@@ -55,9 +59,12 @@ def plan_layers(
     level if that is asked for.
 
     The first layer reads all inputs, and the last one hands on exactly the netlist's outputs, in
-    their order. Each gate has the cheapest formulas for the rows of its table that can occur.
+    their order. Each gate has the cheapest formulas for the rows of its table that can occur, which
+    are :func:`reachable_rows` unless the caller has them already.
     """
-    formulas = netlist_formulas(ternary_tables(netlist), reachable_rows(netlist))
+    if rows is None:
+        rows = reachable_rows(netlist)
+    formulas = netlist_formulas(ternary_tables(netlist), rows)
     last_use = _last_use(netlist)
     nets = np.arange(netlist.num_inputs)
     plans = []
