@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-training
+.PHONY: help install demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-training bench-peers
 
 help:
 	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
@@ -16,6 +16,7 @@ help:
 	@echo "  bench-area      LUTs of whole designs against a case statement a gate"
 	@echo "  bench-groupsum  LUTs and frequency of sums of trits"
 	@echo "  bench-training  time of a training step, and accuracies"
+	@echo "  bench-peers     other projects, installed with PyTorch in build/peers (gigabytes)"
 	@echo "make format    format the code"
 	@echo "make clean     remove $(VENV) and build/"
 
@@ -63,7 +64,11 @@ bench-training: $(STAMP)
 
 bench-sim: $(STAMP)
 	@mkdir -p build
-	$(BIN)/python benchmarks/sim.py --plot docs/sim-scaling.svg --json build/bench-sim.json
+	$(BIN)/python benchmarks/simulator.py --plot docs/sim-scaling.svg --json build/bench-sim.json
+
+bench-peers: $(STAMP)
+	@mkdir -p build
+	$(BIN)/python benchmarks/simulator_peers.py --json build/bench-simulator-peers.json
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
