@@ -16,6 +16,7 @@ from trilut.sim.faults import (
 from trilut.sim.job import FaultKind
 from trilut.sim.probe import Activity, activity, net_values
 from trilut.sim.regression import Fault, Mismatch, RegressionResult, verify_rtl
+from trilut.sim.rtl import RtlModel, build_rtl
 from trilut.sim.simulator import SIMULATORS, Icarus, Simulator, Verilator, find_simulator
 from trilut.sim.stimulus import Vectors, stimulus
 from trilut.sim.tracing import Role, Step, Trace, trace, trace_output
@@ -38,6 +39,7 @@ __all__ = [
     "NetFault",
     "RegressionResult",
     "Role",
+    "RtlModel",
     "Simulator",
     "Step",
     "Trace",
@@ -46,6 +48,7 @@ __all__ = [
     "activity",
     "all_faults",
     "all_inputs",
+    "build_rtl",
     "classify",
     "compare",
     "counterexample",

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -26,8 +26,7 @@ _OLDEST_VERILATOR = (5, 36)
 
 # Nothing is traced, covered or delayed; Verilator's own makefile passes the same definitions.
 _DEFINITIONS = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_VCD", "TRACE_SAIF")
-# A model runs for a second or two, so time that a compiler spends on optimisation is lost.
-_COMPILER_FLAGS = ("-O0", "-std=gnu++17", "-w", "-pthread")
+_COMPILER_FLAGS = ("-std=gnu++17", "-w", "-pthread")
 
 
 class Simulator(Protocol):
@@ -108,66 +107,98 @@ class Verilator:
         self, verilog: Path, top: str, ports: Iterable[str], directory: Path, *, timeout: float
     ) -> None:
         """Translate the design to C++ and compile it; see :meth:`Simulator.build`."""
+        from cocotb_tools import config
+
         deadline = time.monotonic() + timeout
-        # Every tool works in the directory with names of our own, so that no path of the user,
-        # with whatever characters, is ever a part of a file list or a script.
-        write_atomically(directory / "design.v", read_bytes(verilog))
         # All signals public, as cocotb's own runner asks, would cost most of the speed.
         lines = [f'public_flat_rw -module "{top}" -var "{port}"' for port in ports]
         write_atomically(directory / "ports.vlt", "\n".join(["`verilator_config", *lines, ""]))
+        self.translate(verilog, top, directory, options=("--vpi", "ports.vlt"), timeout=timeout)
+        libraries = str(config.libs_dir)
+        rpath = [f"-L{libraries}", "-Xlinker", "-rpath", "-Xlinker", libraries]
+        self._compile(
+            directory,
+            # A model runs for a second or two: time that a compiler spends to optimise is lost.
+            flags=["-O0", f"-I{config.share_dir / 'lib' / 'verilator'}"],
+            main="verilator.cpp",
+            link=["-o", top, *rpath],
+            libraries=["-lcocotbvpi_verilator"],
+            timeout=max(1.0, deadline - time.monotonic()),
+        )
+
+    def translate(
+        self,
+        verilog: Path,
+        top: str,
+        directory: Path,
+        *,
+        options: Sequence[str] = (),
+        timeout: float,
+    ) -> None:
+        """Translate a design to C++: a class ``Vtop`` and its description ``Vtop.json``."""
+        # Every tool works in the directory with names of our own, so that no path of the user,
+        # with whatever characters, is ever a part of a file list or a script.
+        write_atomically(directory / "design.v", read_bytes(verilog))
         run(
             self.tool,
-            [*_VERILATE.split(), "--top-module", top, "ports.vlt", "design.v"],
+            [*_VERILATE.split(), "--top-module", top, *options, "design.v"],
             step="verilate",
             log=directory / "verilate.log",
             cwd=directory,
             timeout=timeout,
         )
-        write_atomically(
-            directory / "compile.json", json.dumps(self._compilation(directory, top), indent=1)
+
+    def build_library(self, directory: Path, main: str, *, timeout: float) -> Path:
+        """Compile what :meth:`translate` wrote, and a C++ file of ours, to a shared library."""
+        self._compile(
+            directory,
+            flags=["-O1", "-fPIC"],
+            main=main,
+            link=["-shared", "-o", "model.so"],
+            libraries=[],
+            timeout=timeout,
         )
+        return directory / "model.so"
+
+    def _compile(
+        self,
+        directory: Path,
+        *,
+        flags: Sequence[str],
+        main: str,
+        link: Sequence[str],
+        libraries: Sequence[str],
+        timeout: float,
+    ) -> None:
+        sources = json.loads((directory / "Vtop.json").read_text())["sources"]
+        description = {
+            "compile": [
+                *self.compiler,
+                *_COMPILER_FLAGS,
+                *flags,
+                "-DVERILATOR=1",
+                *(f"-DVM_{name}=0" for name in _DEFINITIONS),
+                "-I.",
+                *(f"-I{self.root / 'include' / part}" for part in ("", "vltstd")),
+            ],
+            "runtime": [*(Path(source).name for source in sources["global"]), main],
+            "model": sorted(path.name for path in directory.glob("Vtop*.cpp")),
+            "link": [*self.compiler, "-pthread", *link],
+            "libraries": list(libraries),
+        }
+        write_atomically(directory / "compile.json", json.dumps(description, indent=1))
         run(
             child_tool(Path(self.compiler[0]).name),
             ["compile", "compile.json"],
             step="compile",
             log=directory / "compile.log",
             cwd=directory,
-            timeout=max(1.0, deadline - time.monotonic()),
+            timeout=timeout,
         )
-
-    def _compilation(self, directory: Path, top: str) -> dict[str, object]:
-        """Return what the child needs to compile what Verilator wrote."""
-        from cocotb_tools import config
-
-        sources = json.loads((directory / "Vtop.json").read_text())["sources"]
-        libraries = str(config.libs_dir)
-        includes = [self.root / "include", self.root / "include" / "vltstd"]
-        includes.append(config.share_dir / "lib" / "verilator")
-        return {
-            "compile": [
-                *self.compiler,
-                *_COMPILER_FLAGS,
-                "-DVERILATOR=1",
-                *(f"-DVM_{name}=0" for name in _DEFINITIONS),
-                "-I.",
-                *(f"-I{include}" for include in includes),
-            ],
-            "runtime": [*(Path(source).name for source in sources["global"]), "verilator.cpp"],
-            "model": sorted(path.name for path in directory.glob("Vtop*.cpp")),
-            "link": [
-                *self.compiler,
-                "-pthread",
-                "-o",
-                top,
-                f"-L{libraries}",
-                *("-Xlinker", "-rpath", "-Xlinker", libraries),
-            ],
-            "libraries": ["-lcocotbvpi_verilator"],
-        }
 
 
 _VERILATE = (
-    "--cc --vpi --make json --prefix Vtop --Mdir . --no-timing -Wno-fatal "
+    "--cc --make json --prefix Vtop --Mdir . --no-timing -Wno-fatal "
     "--x-assign unique --x-initial unique"
 )
 

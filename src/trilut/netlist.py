@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +14,9 @@ from trilut.encoder import Encoder
 from trilut.errors import DataError, NetlistError
 from trilut.gates import truth_values
 from trilut.head import Decisions, Head
+
+if TYPE_CHECKING:
+    from trilut.sim.rtl import RtlModel
 
 __all__ = ["Netlist"]
 
@@ -202,6 +208,26 @@ class Netlist:
         from trilut.sim import scores
 
         return scores(self, samples)
+
+    def rtl(self, *, pipeline: int = 2) -> "RtlModel":
+        """Write the Verilog of the netlist, compile it, and return it as a callable.
+
+        Its ``predict`` and ``classify`` take what :meth:`predict` takes, and the hardware answers.
+
+        Raises
+        ------
+        ToolError
+            If Yosys, Verilator or a C++ compiler is missing or fails.
+        """
+        # The hardware and the simulator build on this module.
+        from trilut.hdl import write_verilog
+        from trilut.sim import build_rtl
+
+        with TemporaryDirectory() as directory:
+            design = write_verilog(
+                self, Path(directory), pipeline=pipeline, scores=self.head is not None
+            )
+            return build_rtl(self, design.path, design.top)
 
     def _checked_inputs(self, trits: ArrayLike) -> NDArray[np.int8]:
         inputs = np.asarray(trits)
