@@ -19,6 +19,7 @@ from trilut.sim.regression import Fault, Mismatch, RegressionResult, verify_rtl
 from trilut.sim.rtl import RtlModel, build_rtl
 from trilut.sim.simulator import SIMULATORS, Icarus, Simulator, Verilator, find_simulator
 from trilut.sim.stimulus import Vectors, stimulus
+from trilut.sim.testbench import write_testbench
 from trilut.sim.tracing import Role, Step, Trace, trace, trace_output
 from trilut.sim.vcd import write_vcd
 
@@ -65,5 +66,6 @@ __all__ = [
     "trace",
     "trace_output",
     "verify_rtl",
+    "write_testbench",
     "write_vcd",
 ]

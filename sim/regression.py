@@ -23,7 +23,7 @@ from trilut.sim.simulator import Simulator, child_tool, find_simulator
 from trilut.sim.stimulus import Vectors
 from trilut.tools import run
 
-__all__ = ["Fault", "Mismatch", "RegressionResult", "verify_rtl"]
+__all__ = ["Fault", "Mismatch", "RegressionResult", "reference_model", "verify_rtl"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def verify_rtl(
     found = find_simulator(simulator) if isinstance(simulator, str) else simulator
     say = progress or (lambda line: None)
     groups = vectors if isinstance(vectors, Mapping) else {"vectors": vectors}
-    model = _model(net, list(groups.values()), seed)
+    model = reference_model(net, list(groups.values()), seed)
     job = Job(
         latency=latency,
         seed=seed,
@@ -194,7 +194,7 @@ def verify_rtl(
     return _result(job, report, found, build_seconds, run_seconds)
 
 
-def _model(net: Netlist, groups: Sequence[Vectors], seed: int) -> Model:
+def reference_model(net: Netlist, groups: Sequence[Vectors], seed: int) -> Model:
     """Join the vectors and ask the reference about them."""
     features = [group for group in groups if isinstance(group, FeatureVectors)]
     trits = [group for group in groups if not isinstance(group, FeatureVectors)]
