@@ -91,8 +91,13 @@ def parse_idx(content: bytes, title: str) -> Bytes:
             "expected '00 00 08' and the number of dimensions, as an IDX file of bytes does"
         )
     header = 4 + 4 * content[3]
+    if len(content) < header:
+        raise FormatError(
+            f"{title!r} has {len(content)} bytes, but its header alone has {header}, "
+            f"for {content[3]} dimensions"
+        )
     shape = tuple(int(size) for size in np.frombuffer(content[4:header], dtype=">u4"))
-    if len(shape) != content[3] or len(content) - header != math.prod(shape):
+    if len(content) - header != math.prod(shape):
         raise FormatError(
             f"{title!r} has {len(content)} bytes, expected {header + math.prod(shape)} "
             f"for the dimensions {'×'.join(map(str, shape))}"
