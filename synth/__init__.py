@@ -1,19 +1,34 @@
 """Synthesis: from Verilog to area and timing on a part."""
 
+from trilut.synth.cache import Cache
+from trilut.synth.parallel import in_parallel
 from trilut.synth.pipeline import PipelineChoice, choose_pipeline
-from trilut.synth.result import Cells, Hop, SynthesisResult, Timing, Utilization
-from trilut.synth.runner import synthesize
+from trilut.synth.result import (
+    Asic,
+    Cells,
+    Energy,
+    Hop,
+    SynthesisResult,
+    Timing,
+    Utilization,
+)
+from trilut.synth.runner import SynthesisError, synthesize
 from trilut.synth.target import Target, load_target, target_names
 
 __all__ = [
+    "Asic",
+    "Cache",
     "Cells",
+    "Energy",
     "Hop",
     "PipelineChoice",
+    "SynthesisError",
     "SynthesisResult",
     "Target",
     "Timing",
     "Utilization",
     "choose_pipeline",
+    "in_parallel",
     "load_target",
     "synthesize",
     "target_names",

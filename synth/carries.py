@@ -6,18 +6,19 @@ from typing import Any
 
 __all__ = ["open_carries"]
 
-_CELL = "CCU2C"
-_PINS = ("A0", "B0", "C0", "D0")
+_ECP5 = "CCU2C"
+_NEXUS = "CCU2"
+_CONSTANTS = {"VLO": "0", "VHI": "1"}
 
 
 def open_carries(module: Mapping[str, Any]) -> int:
-    """Open the ends of the carry chains of an ECP5 design, and return how many were opened.
+    """Open the ends of the carry chains of a Lattice design, and return how many were opened.
 
     nextpnr spends a slice wherever a chain begins with a constant, and another one wherever it ends
     in a carry, read or not. It spends none on a carry that is ``x``. So a carry out that nobody
     reads becomes ``x``, and so does a constant carry in that cannot matter, because the first
     position neither propagates it nor has its sum read. Both ports must be there: nextpnr stops at
-    a cell without them.
+    a cell without them. On Nexus it stops at a carry in that is constant: it must not be there.
 
     Parameters
     ----------
@@ -25,18 +26,33 @@ def open_carries(module: Mapping[str, Any]) -> int:
         A flattened module of the mapped netlist, as Yosys writes it in JSON. It is changed.
     """
     reads = _reads(module)
+    constants = _constants(module)
     opened = 0
     for cell in module["cells"].values():
-        if cell["type"] != _CELL:
-            continue
         wires = cell["connections"]
-        if isinstance(wires["COUT"][0], int) and not reads[wires["COUT"][0]]:
-            wires["COUT"] = ["x"]
-            opened += 1
-        if wires["CIN"][0] in ("0", "1") and not reads[wires["S0"][0]] and _kills(cell):
-            wires["CIN"] = ["x"]
-            opened += 1
+        if cell["type"] == _ECP5:
+            if isinstance(wires["COUT"][0], int) and not reads[wires["COUT"][0]]:
+                wires["COUT"] = ["x"]
+                opened += 1
+            if wires["CIN"][0] in ("0", "1") and not reads[wires["S0"][0]] and _kills(cell, 0):
+                wires["CIN"] = ["x"]
+                opened += 1
+        elif cell["type"] == _NEXUS:
+            sums = reads[wires["S0"][0]] + reads[wires["S1"][0]]
+            if wires["CIN"][0] in constants and not sums and _kills(cell, 1, constants):
+                wires["CIN"] = []
+                opened += 1
     return opened
+
+
+def _constants(module: Mapping[str, Any]) -> dict[int, str]:
+    """Return the bits that cells of the part hold at 0 or 1."""
+    return {
+        bits[0]: _CONSTANTS[cell["type"]]
+        for cell in module["cells"].values()
+        if cell["type"] in _CONSTANTS
+        for bits in cell["connections"].values()
+    }
 
 
 def _reads(module: Mapping[str, Any]) -> Counter[int | str]:
@@ -52,12 +68,16 @@ def _reads(module: Mapping[str, Any]) -> Counter[int | str]:
     return reads
 
 
-def _kills(cell: Mapping[str, Any]) -> bool:
-    """Say whether a cell's first position never propagates, whatever its pins that vary."""
-    table = int(cell["parameters"]["INIT0"], 2)
+def _kills(
+    cell: Mapping[str, Any], position: int, constants: Mapping[int, str] | None = None
+) -> bool:
+    """Say whether a position of a cell never propagates, whatever its pins that vary."""
+    text = cell["parameters"][f"INIT{position}"]
+    table = int(text, 16) if text.startswith("0x") else int(text, 2)
+    bits = [cell["connections"][f"{pin}{position}"][0] for pin in "ABCD"]
+    values = [(constants or {}).get(bit, bit) for bit in bits]
     for row in range(16):
-        tied = zip(_PINS, (row >> pin & 1 for pin in range(4)), strict=True)
-        possible = all(cell["connections"][pin][0] != str(1 - value) for pin, value in tied)
+        possible = all(value != str(1 - (row >> pin & 1)) for pin, value in enumerate(values))
         if possible and table >> row & 1:
             return False
     return True

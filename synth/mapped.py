@@ -4,15 +4,18 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trilut.files import read_bytes, write_atomically
 from trilut.synth.carries import open_carries
+from trilut.synth.graph import count_levels
 from trilut.synth.result import Cells
-from trilut.synth.target import KINDS, PortRegister, Target
+from trilut.synth.signals import Signals
+from trilut.synth.target import FREE, KINDS, ClockSource, PortRegister, Target
 
-__all__ = ["PORT_BLOCK", "TOP_BLOCK", "MappedDesign"]
+__all__ = ["PORT_BLOCK", "TOP_BLOCK", "Areas", "MappedDesign"]
 
 TOP_BLOCK = "top"
 """Name of the block of what lies in no submodule."""
@@ -23,6 +26,14 @@ _BLOCK = re.compile(r"encoder|layer_[0-9]+|groupsum|argmax|control")
 _CLOCK = "clk"
 _LINE = re.compile(r"design\.v:([0-9]+)")
 _LINES = re.compile(r"design\.v:([0-9]+)\.[0-9]+-([0-9]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Areas:
+    """Area of each type of standard cell, and of the NAND that it is compared with."""
+
+    cells: Mapping[str, float]
+    nand2: float
 
 
 class MappedDesign:
@@ -41,16 +52,25 @@ class MappedDesign:
         self._modules: Mapping[str, Any] = self._document["modules"]
         self._top: dict[str, Any] = self._modules[top]
 
-    def count(self, target: Target) -> Cells:
-        """Count the cells of the whole design."""
-        return _cells((cell for _, cell in self._cells(self._top, ())), target)
+    @property
+    def module(self) -> dict[str, Any]:
+        """The top module, as Yosys writes it."""
+        return self._top
 
-    def count_blocks(self, target: Target) -> dict[str, Cells]:
+    def count(self, target: Target, areas: Areas | None = None) -> Cells:
+        """Count the cells of the whole design."""
+        return _cells((cell for _, cell in self._cells(self._top, ())), target, areas)
+
+    def levels(self, target: Target) -> int:
+        """Count the cells on the longest path of a flattened design; see :func:`count_levels`."""
+        return count_levels(self._top, target.kind)
+
+    def count_blocks(self, target: Target, areas: Areas | None = None) -> dict[str, Cells]:
         """Count the cells of each block: the submodules that the design is known by."""
         types: dict[str, list[str]] = {}
         for path, cell in self._cells(self._top, ()):
             types.setdefault(_block(path), []).append(cell)
-        return {name: _cells(types[name], target) for name in sorted(types, key=_order)}
+        return {name: _cells(types[name], target, areas) for name in sorted(types, key=_order)}
 
     def _cells(
         self, module: Mapping[str, Any], path: tuple[str, ...]
@@ -87,6 +107,21 @@ class MappedDesign:
                 yield int(lines[1]), int(lines[2]), _block(tuple(name.split(".")))
 
     @property
+    def signals(self) -> Signals:
+        """The names of the nets of a flattened design."""
+        return Signals(self._top)
+
+    @property
+    def bit_names(self) -> dict[int, str]:
+        """A name of each bit of a flattened design, as the tools write it."""
+        return {
+            bit: f"{name}[{index}]" if len(net["bits"]) > 1 else name
+            for name, net in self._top["netnames"].items()
+            for index, bit in enumerate(net["bits"], start=net.get("offset", 0))
+            if isinstance(bit, int)
+        }
+
+    @property
     def has_clock(self) -> bool:
         """Whether there is a port ``clk``."""
         return _CLOCK in self._top["ports"]
@@ -95,16 +130,19 @@ class MappedDesign:
         """Open the ends of carry chains that lead nowhere; see :func:`open_carries`."""
         return open_carries(self._top)
 
-    def register_ports(self, register: PortRegister) -> int:
+    def register_ports(self, register: PortRegister, source: ClockSource | None = None) -> int:
         """Put a register at every port but the clock, and return how many there are.
 
         A design then needs a single pin, whatever the number of its ports, and the paths from its
         inputs and to its outputs lie between registers. The other side of these registers is open:
-        nextpnr removes nothing. A design without a clock gets one.
+        nextpnr removes nothing. A design without a clock gets one, and ``source`` drives it.
         """
         ports = self._top["ports"]
         clock = ports.pop(_CLOCK, None) or {"direction": "input", "bits": [self._free_bit()]}
+        clock_bit = clock["bits"][0]
         self._top["ports"] = {_CLOCK: clock}
+        if source is not None:
+            self._drive_clock(source, clock)
         read = self._bits_read(ports.values())
         count = 0
         for name, port in ports.items():
@@ -112,10 +150,31 @@ class MappedDesign:
             for index, bit in enumerate(port["bits"]):
                 # Bits can be constants, which are text, and inputs that nothing reads.
                 if isinstance(bit, int) and (not is_input or bit in read):
-                    cell = _register_cell(register, clock["bits"][0], bit, is_input=is_input)
+                    cell = _register_cell(register, clock_bit, bit, is_input=is_input)
                     self._top["cells"][f"${PORT_BLOCK}.{name}[{index}]"] = cell
                     count += 1
         return count
+
+    def _drive_clock(self, source: ClockSource, clock: Mapping[str, Any]) -> None:
+        """Put a cell between the pin of the clock and the design, or in the place of the pin."""
+        connections = {source.output: clock["bits"]}
+        self._top["ports"] = {}
+        if source.input:
+            pin = [1 + max(self._free_bit(), clock["bits"][0])]
+            connections[source.input] = pin
+            self._top["ports"] = {_CLOCK: {**clock, "bits": pin}}
+            # nextpnr knows a port by the net of its name, which is now another.
+            self._top["netnames"][_CLOCK] = {"hide_name": 0, "bits": pin, "attributes": {}}
+        self._top["cells"]["$clock"] = {
+            "hide_name": 0,
+            "type": source.cell,
+            "parameters": _texts(source.parameters),
+            "attributes": dict(source.attributes),
+            "port_directions": {
+                port: "output" if port == source.output else "input" for port in connections
+            },
+            "connections": connections,
+        }
 
     def _bits_read(self, ports: Iterable[Mapping[str, Any]]) -> set[int | str]:
         """Return the bits that a cell or an output reads."""
@@ -155,10 +214,26 @@ def _order(block: str) -> tuple[int, int, str]:
     return (flow.index(name), int(number or 0), block)
 
 
-def _cells(types: Iterable[str], target: Target) -> Cells:
-    kinds = Counter(target.kind(cell_type) or "other" for cell_type in types)
-    equivalents = sum(target.equivalents.get(kind, 0) * kinds[kind] for kind in KINDS)
-    return Cells(**kinds, lut4_equivalents=kinds["lut4"] + equivalents)
+def _cells(types: Iterable[str], target: Target, areas: Areas | None) -> Cells:
+    cells = Counter(types)
+    kinds: Counter[str] = Counter()
+    for cell_type, count in cells.items():
+        kinds[target.kind(cell_type) or "other"] += count
+    del kinds[FREE]
+    if areas is not None:
+        area = sum(areas.cells.get(cell_type, 0.0) * count for cell_type, count in cells.items())
+        gates = area / areas.nand2 if areas.nand2 else 0.0
+        return Cells(**kinds, area=round(area, 4), gate_equivalents=round(gates, 1))
+    extra = sum(target.equivalents.get(kind, 0) * kinds[kind] for kind in KINDS)
+    return Cells(**kinds, **{f"{target.lut}_equivalents": kinds[target.lut] + extra})
+
+
+def _texts(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return parameters as Yosys writes texts: one that could be binary is marked with a space."""
+    return {
+        name: f"{value} " if re.fullmatch(r"[01xz]*", value) else value
+        for name, value in parameters.items()
+    }
 
 
 def _register_cell(
@@ -167,16 +242,12 @@ def _register_cell(
     return {
         "hide_name": 0,
         "type": register.cell,
-        "parameters": {
-            # Text that could be a number in binary is marked with a space.
-            name: f"{value} " if re.fullmatch(r"[01xz]*", value) else value
-            for name, value in register.parameters.items()
-        },
+        "parameters": _texts(register.parameters),
         "attributes": {},
         "port_directions": {register.clock: "input", register.d: "input", register.q: "output"},
         "connections": {
             register.clock: [clock],
-            register.d: [] if is_input else [bit],
+            register.d: [bit] if not is_input else ["0"] if register.tied else [],
             register.q: [bit] if is_input else [],
         },
     }

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from trilut.errors import ToolError
 from trilut.files import work_directory
@@ -40,6 +41,7 @@ def choose_pipeline(
     *,
     out: Path,
     progress: Callable[[str], None] | None = None,
+    **settings: Any,
 ) -> PipelineChoice:
     """Place and route with fewer and fewer layers between registers until the clock is fast enough.
 
@@ -51,6 +53,8 @@ def choose_pipeline(
         The goal in MHz.
     out : Path
         Directory for scratch files, which are removed, and for logs if a tool fails.
+    settings
+        As of :func:`trilut.synth.synthesize`.
 
     Raises
     ------
@@ -64,7 +68,13 @@ def choose_pipeline(
         with work_directory(out, logs=out / "logs") as work:
             design = write_verilog(netlist, work, pipeline=layers, target=target.sums)
             result = synthesize(
-                design.path, design.top, target, out=work, frequency=frequency, blocks=False
+                design.path,
+                design.top,
+                target,
+                out=work,
+                frequency=frequency,
+                blocks=False,
+                **settings,
             )
         if result.timing is None:
             raise ToolError(f"Target {target.name!r} has no timing to choose a pipeline by")

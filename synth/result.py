@@ -1,10 +1,13 @@
 """What synthesis, place and route say about a design."""
 
+import statistics
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Cells", "Hop", "SynthesisResult", "Timing", "Utilization"]
+__all__ = ["Asic", "Cells", "Energy", "Hop", "SynthesisResult", "Timing", "Utilization"]
+
+_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,12 +16,24 @@ class Cells:
 
     Parameters
     ----------
+    lut4 : int
+        LUT4, on parts that are made of them.
+    lut6 : int
+        LUTs of one to six inputs, on parts where each takes the place of a LUT6.
     carry : int
         Cells of carry chains, CCU2C on ECP5.
+    mux : int
+        Multiplexers that join LUTs to wider ones.
+    gate : int
+        Combinational cells of an ASIC library.
     other : int
         Cells of no known kind.
-    lut4_equivalents : int
-        LUT4, plus the LUT4 that cells of other kinds take: two for a CCU2C.
+    lut4_equivalents, lut6_equivalents : int
+        LUTs, plus those that cells of other kinds take: two LUT4 for a CCU2C.
+    area : float
+        Area of the standard cells, in the unit of :attr:`Asic.area_unit`; 0 on an FPGA.
+    gate_equivalents : float
+        That area in the smallest two-input NANDs of the library.
     """
 
     lut4: int = 0
@@ -28,6 +43,20 @@ class Cells:
     dsp: int = 0
     other: int = 0
     lut4_equivalents: int = 0
+    lut6: int = 0
+    mux: int = 0
+    gate: int = 0
+    lut6_equivalents: int = 0
+    area: float = 0.0
+    gate_equivalents: float = 0.0
+
+    @property
+    def summary(self) -> str:
+        """The logic and the flip-flops in a few words."""
+        if self.gate or self.area:
+            return f"{self.gate_equivalents:.0f} gate equivalents, {self.ff} FF"
+        luts = f"{self.lut6} LUT6" if self.lut6 else f"{self.lut4} LUT4"
+        return f"{luts}, {self.ff} FF"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +88,8 @@ class Hop:
     cell : str
         The cell in which the hop ends.
     net : str
-        The net of a ``routing`` hop, else empty.
+        The net of a ``routing`` hop, by its name in the design if it has one; the net that the
+        last register drives in a ``setup`` hop, if that has one; else empty.
     """
 
     kind: str
@@ -71,28 +101,104 @@ class Hop:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Timing after place and route, from register to register.
+    """Timing from register to register.
 
     A register stands at each port, so that the paths from the inputs and to the outputs count.
 
     Parameters
     ----------
     fmax_mhz : float
-        Highest clock frequency.
+        Highest clock frequency, of the middle seed if there are several (the slower of two).
     goal_mhz : float
-        What place and route was asked for.
+        What the tools were asked for.
     critical_path : tuple of Hop
-        The slowest path.
+        The slowest path of that seed.
+    method : str
+        ``post-route``, or for an ASIC ``static, no wires``: the delays of the cells alone.
+    seeds : mapping
+        The frequency for each seed of the placer; empty where there is none.
     """
 
     fmax_mhz: float
     goal_mhz: float
     critical_path: tuple[Hop, ...]
+    method: str = "post-route"
+    seeds: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def period_ns(self) -> float:
         """Shortest clock period."""
         return 1000 / self.fmax_mhz
+
+    @property
+    def spread_mhz(self) -> dict[str, float]:
+        """Lowest, middle and highest frequency over the seeds."""
+        values = list(self.seeds.values()) or [self.fmax_mhz]
+        return {"min": min(values), "median": statistics.median(values), "max": max(values)}
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """What an ASIC is estimated to use: no wires, no glitches, no clock tree.
+
+    Parameters
+    ----------
+    switching_pj, internal_pj : float
+        Energy per clock cycle of charging the inputs of cells, and inside the cells.
+    vectors : int
+        Cycles that were simulated for the activity, one vector each.
+    activity : float
+        Mean number of times that a net changes in a cycle.
+    stimulus : str
+        What was driven.
+    """
+
+    switching_pj: float
+    internal_pj: float
+    vectors: int
+    activity: float
+    stimulus: str
+
+    @property
+    def vector_pj(self) -> float:
+        """Energy per vector, without leakage: one vector enters per cycle."""
+        return self.switching_pj + self.internal_pj
+
+
+@dataclass(frozen=True, slots=True)
+class Asic:
+    """What an ASIC library says of a design.
+
+    Parameters
+    ----------
+    library : str
+        Its own name.
+    is_invented : bool
+        Whether its values are made up, for comparisons only: no process has them.
+    area_unit : str
+        ``um2``, or ``library units`` where nothing says that.
+    nand2_area : float
+        Area of the smallest two-input NAND; 0 if there is none.
+    cell_counts, cell_areas : mapping
+        Number of cells of each type, and the area of all of them together.
+    leakage_nw : float, optional
+        Leakage of all cells; None if the library does not tell.
+    voltage, temperature : float, optional
+        The library's nominal conditions, in V and degrees Celsius.
+    energy : Energy, optional
+        None if it was not estimated.
+    """
+
+    library: str
+    is_invented: bool
+    area_unit: str
+    nand2_area: float
+    cell_counts: Mapping[str, int]
+    cell_areas: Mapping[str, float]
+    leakage_nw: float | None = None
+    voltage: float | None = None
+    temperature: float | None = None
+    energy: Energy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +218,23 @@ class SynthesisResult:
         Resources of the part by kind of cell, after place and route if that was done. It includes
         the registers at the ports and what packing adds, such as entries into carry chains.
     timing : Timing, optional
-        None if the design was not placed and routed, or has no path from register to register.
+        None if the target has no timing, the design has no path from register to register, or
+        ``incomplete`` says why.
     port_registers : int
         Number of registers that place and route put at the ports; no part of ``cells``.
     tools : mapping
         Version of each tool.
     seconds : mapping
-        Wall-clock time of each step.
+        Wall-clock time of each step; of the run that filled the cache, if the step came from there.
+    title : str
+        What the target is called in a report.
+    levels : int, optional
+        Cells on the longest path between registers or ports, a run along a carry chain counted
+        once. It is a number of cells and no timing. None if it was not counted.
+    asic : Asic, optional
+        None on an FPGA.
+    incomplete : str
+        Why place and route gave no timing, with the log's name; empty if nothing is missing.
     """
 
     target: str
@@ -130,12 +246,21 @@ class SynthesisResult:
     port_registers: int
     tools: Mapping[str, str]
     seconds: Mapping[str, float]
+    title: str = ""
+    levels: int | None = None
+    asic: Asic | None = None
+    incomplete: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold; ``fmax_mhz`` is None without timing."""
+        """Return plain values that JSON can hold; ``fmax_mhz`` is None without timing.
+
+        Keys may be added; one that changes its meaning raises ``schema``.
+        """
         timing = self.timing
         return {
+            "schema": _VERSION,
             "target": self.target,
+            "title": self.title,
             "device": self.device,
             **asdict(self.cells),
             "blocks": {name: asdict(cells) for name, cells in self.blocks.items()},
@@ -147,10 +272,28 @@ class SynthesisResult:
             "fmax_mhz": None if timing is None else round(timing.fmax_mhz, 2),
             "period_ns": None if timing is None else round(timing.period_ns, 3),
             "goal_mhz": None if timing is None else timing.goal_mhz,
+            "timing_method": "none" if timing is None else timing.method,
+            "fmax_seeds_mhz": {} if timing is None else _rounded(timing.seeds),
+            "fmax_spread_mhz": None if timing is None else _rounded(timing.spread_mhz),
             "critical_path": []
             if timing is None
             else [asdict(hop) for hop in timing.critical_path],
+            "levels": self.levels,
+            "levels_method": "cells on the longest path, not timing",
+            "asic": None if self.asic is None else _asic_dict(self.asic),
+            "incomplete": self.incomplete,
             "port_registers": self.port_registers,
             "tools": dict(self.tools),
             "seconds": {step: round(seconds, 1) for step, seconds in self.seconds.items()},
         }
+
+
+def _rounded(values: Mapping[Any, float]) -> dict[str, float]:
+    return {str(name): round(value, 2) for name, value in values.items()}
+
+
+def _asic_dict(asic: Asic) -> dict[str, Any]:
+    document = asdict(asic)
+    if asic.energy is not None:
+        document["energy"] |= {"vector_pj": asic.energy.vector_pj, "is_estimate": True}
+    return document

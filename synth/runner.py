@@ -1,19 +1,27 @@
 """Running Yosys and nextpnr on a design, and reading what they say."""
 
+import dataclasses
 import json
+import os
 import re
+import statistics
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from trilut.errors import ToolError
 from trilut.files import make_directory, read_bytes, write_atomically
+from trilut.synth.asic import CONSTRAINTS, AsicDesign, mapping_script
+from trilut.synth.cache import Cache, digest
+from trilut.synth.library import Library, load_library
 from trilut.synth.mapped import PORT_BLOCK, TOP_BLOCK, MappedDesign
+from trilut.synth.parallel import in_parallel
 from trilut.synth.result import Cells, Hop, SynthesisResult, Timing, Utilization
 from trilut.synth.target import PlaceAndRoute, Target
 from trilut.tools import Tool, find_tool, run
 
-__all__ = ["find_tools", "synthesize", "tool_version"]
+__all__ = ["SynthesisError", "find_tools", "synthesize", "tool_version"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VERSION = re.compile(r"\b[0-9]+\.[0-9]+[\w.+-]*")
@@ -25,6 +33,24 @@ _SCRIPT = """\
 read_verilog design.v
 rename -hide w:*[[]*
 """
+# However many designs are under way, as many tools run as there are cores.
+_SLOTS = threading.BoundedSemaphore(os.cpu_count() or 1)
+
+
+class SynthesisError(ToolError):
+    """Place and route that gave no timing, for a design whose area is known.
+
+    Parameters
+    ----------
+    message : str
+        What went wrong.
+    result : SynthesisResult
+        What is known nevertheless; its ``incomplete`` is the message.
+    """
+
+    def __init__(self, message: str, result: SynthesisResult):
+        super().__init__(message)
+        self.result = result
 
 
 def synthesize(
@@ -35,14 +61,17 @@ def synthesize(
     out: Path,
     frequency: float = 200.0,
     seed: int = 1,
+    num_seeds: int = 1,
+    liberty: Path | None = None,
     blocks: bool = True,
     timeout: float = 600.0,
+    cache: Cache | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> SynthesisResult:
     """Map a design to a target, place and route it, and report its area and timing.
 
     The clock is the port ``clk``. The result depends on nothing but the design, the target, the
-    seed and the versions of the tools.
+    seeds and the versions of the tools.
 
     Parameters
     ----------
@@ -56,10 +85,16 @@ def synthesize(
         Clock frequency to aim at, in MHz. Missing it is not an error.
     seed : int
         Seed of the placer.
+    num_seeds : int
+        How many seeds to try, from ``seed`` on, in parallel up to the number of cores.
+    liberty : Path, optional
+        Standard cells for an ASIC, instead of the target's own.
     blocks : bool
         Whether to map the design a second time for the area of each block.
     timeout : float
         Seconds that each step may take.
+    cache : Cache, optional
+        Where steps that have run before are looked up and those that run are kept.
     progress : callable, optional
         Called with the name of each step when it begins.
 
@@ -67,45 +102,73 @@ def synthesize(
     ------
     ValueError
         If ``top`` is not a plain identifier.
+    SynthesisError
+        If the part is too small or place and route fails. It has the area.
     ToolError
-        If a tool is missing, too old, fails or takes too long, or if the part is too small.
+        If a tool is missing, too old, fails or takes too long.
     FormatError
-        If the design cannot be read or ``out`` cannot be written.
+        If the design or a library cannot be read, or ``out`` cannot be written.
     """
     if not _IDENTIFIER.fullmatch(top):
         raise ValueError(f"Top module name {top!r} is not a plain Verilog identifier")
-    steps = _Steps(make_directory(out), timeout, progress or (lambda step: None))
+    if liberty is not None and not target.library:
+        raise ToolError(f"Target {target.name!r} is no ASIC and takes no liberty file")
+    say = progress or (lambda step: None)
     tools = find_tools(target)
-    versions = {name: tool_version(tool, out, timeout) for name, tool in tools.items()}
+    versions = {
+        name: tool_version(tool, make_directory(out), timeout) for name, tool in tools.items()
+    }
     _check_yosys(versions["yosys"])
     # The scripts name only files in the work directory: no text of the user's enters them.
     write_atomically(out / "design.v", read_bytes(verilog))
+    library = load_library(target.library, liberty, progress=say) if target.library else None
+    steps = _Steps(out, timeout, say, cache, versions, library, frequency)
 
+    if library is not None:
+        target = library.target(target)
+    areas = None if library is None else library.areas
     design = steps.map(tools["yosys"], target, top, flat=True)
-    cells = design.count(target)
-    split = {}
-    if blocks:
-        split = steps.map(tools["yosys"], target, top, flat=False).count_blocks(target)
-    ports, report = 0, None
-    if target.place_and_route is not None:
-        if cells.ff and not design.has_clock:
-            raise ToolError(f"Module {top!r} has {cells.ff} flip-flops but no port 'clk'")
-        ports = design.register_ports(target.place_and_route.register)
-        design.open_carries()
-        _check_capacity(cells, ports, target)
-        design.save(out / "registered.json")
-        report = steps.place_and_route(
-            tools[target.place_and_route.program], target.place_and_route, top, frequency, seed
-        )
-    return SynthesisResult(
+    result = SynthesisResult(
         target=target.name,
         device=target.device,
-        cells=cells,
-        blocks=split,
-        utilization=_utilization(report, cells, target),
-        timing=None if report is None else _timing(report, frequency, design),
-        port_registers=ports,
+        title=target.title,
+        cells=(cells := design.count(target, areas)),
+        blocks=steps.map(tools["yosys"], target, top, flat=False).count_blocks(target, areas)
+        if blocks
+        else {},
+        utilization=_utilization(None, cells, target),
+        timing=None,
+        port_registers=0,
         tools=versions,
+        seconds=steps.seconds,
+        levels=design.levels(target),
+    )
+    if cells.ff and not design.has_clock and (target.place_and_route or library):
+        raise ToolError(f"Module {top!r} has {cells.ff} flip-flops but no port 'clk'")
+    if library is not None:
+        return AsicDesign(design, library).complete(result, frequency)
+    if target.place_and_route is None:
+        return result
+    ports = design.register_ports(target.place_and_route.register, target.place_and_route.clock)
+    design.open_carries()
+    result = dataclasses.replace(result, port_registers=ports)
+    try:
+        _check_capacity(cells, ports, target)
+        design.save(out / "registered.json")
+        reports = steps.place_and_route(
+            tools[target.place_and_route.program],
+            target.place_and_route,
+            top,
+            range(seed, seed + num_seeds),
+        )
+    except ToolError as error:
+        message = str(error)
+        raise SynthesisError(message, dataclasses.replace(result, incomplete=message)) from error
+    middle = _middle(reports)
+    return dataclasses.replace(
+        result,
+        utilization=_utilization(reports[middle], cells, target),
+        timing=_timing(reports, middle, design),
         seconds=steps.seconds,
     )
 
@@ -118,14 +181,11 @@ def find_tools(target: Target) -> dict[str, Tool]:
     ToolError
         If one cannot be found.
     """
-    names = ["yosys"]
-    if target.place_and_route is not None:
-        names.append(target.place_and_route.program)
     return {
         name: find_tool(
             name, package=f"yowasp-{name}", hint=f"install the Python package yowasp-{name}"
         )
-        for name in names
+        for name in target.programs
     }
 
 
@@ -153,6 +213,7 @@ def _check_yosys(version: str) -> None:
 def _check_capacity(cells: Cells, ports: int, target: Target) -> None:
     needs = {
         "lut4": ("LUT4", cells.lut4_equivalents),
+        "lut6": ("LUT6", cells.lut6_equivalents),
         "ff": (f"flip-flops, {ports} of them at its ports", cells.ff + ports),
         "bram": ("block RAMs", cells.bram),
         "dsp": ("multipliers", cells.dsp),
@@ -168,64 +229,105 @@ def _check_capacity(cells: Cells, ports: int, target: Target) -> None:
 class _Steps:
     """The steps of a run, each with its log in the work directory and its time."""
 
-    def __init__(self, work: Path, timeout: float, progress: Callable[[str], None]):
+    def __init__(
+        self,
+        work: Path,
+        timeout: float,
+        progress: Callable[[str], None],
+        cache: Cache | None,
+        versions: Mapping[str, str],
+        library: Library | None,
+        frequency: float,
+    ):
         self._work = work
         self._timeout = timeout
         self._progress = progress
+        self._cache = cache
+        self._versions = versions
+        self._library = library
+        self._frequency = frequency
         self.seconds: dict[str, float] = {}
 
     def map(self, yosys: Tool, target: Target, top: str, *, flat: bool) -> MappedDesign:
         """Map ``design.v`` with Yosys, as a whole or block by block."""
         name = "yosys" if flat else "yosys-blocks"
-        options = [] if flat else ["-noflatten"]
-        command = " ".join([*target.synthesis, *options, "-top", top, "-json", f"{name}.json"])
-        write_atomically(self._work / f"{name}.ys", _SCRIPT + command + "\n")
-        result = self._work / f"{name}.json"
+        script = _SCRIPT + self._commands(target, top, flat=flat) + f"write_json {name}.json\n"
+        write_atomically(self._work / f"{name}.ys", script)
+        sources: list[bytes | str] = [script, read_bytes(self._work / "design.v")]
+        if self._library is not None:
+            write_atomically(self._work / "library.lib", self._library.text)
+            write_atomically(self._work / "library.constr", CONSTRAINTS)
+            sources.append(self._library.text)
         # The console of the WebAssembly build falls silent once ABC has run; the log file does not.
         self._run(
             yosys,
             ["-q", "-L", f"{name}.log", "-s", f"{name}.ys"],
+            sources,
             step="synthesis" if flat else "blocks",
             log=self._work / f"{name}.log",
             console=self._work / f"{name}-console.log",
-            result=result,
+            result=self._work / f"{name}.json",
         )
-        return MappedDesign(result, top)
+        return MappedDesign(self._work / f"{name}.json", top)
+
+    def _commands(self, target: Target, top: str, *, flat: bool) -> str:
+        if self._library is not None:
+            return mapping_script(top, self._frequency, flat=flat)
+        options = ["-flatten"] if flat and target.keeps_hierarchy else []
+        if not flat and not target.keeps_hierarchy:
+            options = ["-noflatten"]
+        return " ".join([*target.synthesis, *options, "-top", top]) + "\n"
 
     def place_and_route(
-        self, nextpnr: Tool, settings: PlaceAndRoute, top: str, frequency: float, seed: int
-    ) -> dict[str, Any]:
-        """Place and route ``registered.json`` and return nextpnr's report."""
-        files = ["--json", "registered.json", "--top", top, "--report", "nextpnr.json"]
-        goal = ["--freq", f"{frequency:g}", "--timing-allow-fail", "--seed", str(seed)]
-        log, result = self._work / "nextpnr.log", self._work / "nextpnr.json"
-        self._run(
-            nextpnr,
-            [*settings.options, *files, *goal],
-            step="place and route",
-            log=log,
-            console=log,
-            result=result,
-        )
-        report: dict[str, Any] = json.loads(read_bytes(result))
-        return report
+        self, nextpnr: Tool, settings: PlaceAndRoute, top: str, seeds: Sequence[int]
+    ) -> dict[int, dict[str, Any]]:
+        """Place and route ``registered.json`` and return nextpnr's report for each seed."""
+
+        def route(seed: int) -> dict[str, Any]:
+            name = "nextpnr" if seed == seeds[0] else f"nextpnr-{seed}"
+            step = "place and route" if seed == seeds[0] else f"place and route, seed {seed}"
+            files = ["--json", "registered.json", "--top", top, "--report", f"{name}.json"]
+            goal = ["--freq", f"{self._frequency:g}", "--timing-allow-fail", "--seed", str(seed)]
+            log, result = self._work / f"{name}.log", self._work / f"{name}.json"
+            arguments = [*settings.options, *files, *goal]
+            sources = [read_bytes(self._work / "registered.json")]
+            self._run(nextpnr, arguments, sources, step=step, log=log, console=log, result=result)
+            report: dict[str, Any] = json.loads(read_bytes(result))
+            return report
+
+        return dict(zip(seeds, in_parallel(route, seeds), strict=True))
 
     def _run(
         self,
         tool: Tool,
         arguments: Sequence[str],
+        sources: Sequence[bytes | str],
         *,
         step: str,
         log: Path,
         console: Path,
         result: Path,
     ) -> None:
-        self._progress(step)
         # What an earlier run left must not pass for this one's.
         for path in (log, result):
             path.unlink(missing_ok=True)
+        key = digest(tool.name, self._versions[tool.name], *arguments, *sources)
+        if self._cache is not None and (made := self._cache.get(key)):
+            self._progress(f"{step}, done before")
+            text, self.seconds[step] = made
+            write_atomically(result, text)
+            return
+        with _SLOTS:
+            self._progress(step)
+            self.seconds[step] = self._run_tool(tool, arguments, step, log, console)
+        if self._cache is not None:
+            self._cache.put(key, read_bytes(result).decode(), self.seconds[step])
+
+    def _run_tool(
+        self, tool: Tool, arguments: Sequence[str], step: str, log: Path, console: Path
+    ) -> float:
         try:
-            self.seconds[step] = run(
+            return run(
                 tool, arguments, step=step, log=console, cwd=self._work, timeout=self._timeout
             )
         except ToolError as error:
@@ -250,6 +352,7 @@ def _utilization(
     if report is None or target.place_and_route is None:
         used = {
             "lut4": cells.lut4_equivalents,
+            "lut6": cells.lut6_equivalents,
             "ff": cells.ff,
             "bram": cells.bram,
             "dsp": cells.dsp,
@@ -267,11 +370,30 @@ def _utilization(
     }
 
 
-def _timing(report: Mapping[str, Any], frequency: float, design: MappedDesign) -> Timing | None:
+def _middle(reports: Mapping[int, Mapping[str, Any]]) -> int:
+    """Return the seed with the middle frequency, the slower of two."""
+    speeds = {seed: _clock(report)[1] for seed, report in reports.items()}
+    middle = statistics.median_low(speeds.values())
+    return next(seed for seed, speed in speeds.items() if speed == middle)
+
+
+def _clock(report: Mapping[str, Any]) -> tuple[str, float, float]:
+    """Return the slowest clock, its frequency and the one that it was asked for."""
+    clocks = [
+        (name, float(clock["achieved"]), float(clock["constraint"]))
+        for name, clock in report["fmax"].items()
+    ]
+    return min(clocks, key=lambda clock: clock[1], default=("", 0.0, 0.0))
+
+
+def _timing(
+    reports: Mapping[int, Mapping[str, Any]], middle: int, design: MappedDesign
+) -> Timing | None:
     """Read the slowest clock and its path."""
-    if not report["fmax"]:
+    report = reports[middle]
+    clock, achieved, goal = _clock(report)
+    if not clock:
         return None
-    clock = min(report["fmax"], key=lambda name: report["fmax"][name]["achieved"])
     ends = f" {clock}"
     paths: list[list[Mapping[str, Any]]] = [
         path["path"]
@@ -279,14 +401,16 @@ def _timing(report: Mapping[str, Any], frequency: float, design: MappedDesign) -
         if path["from"].endswith(ends) and path["to"].endswith(ends)
     ]
     return Timing(
-        fmax_mhz=float(report["fmax"][clock]["achieved"]),
-        goal_mhz=frequency,
+        fmax_mhz=achieved,
+        goal_mhz=round(goal, 2),
         critical_path=_hops(paths[0], design) if paths else (),
+        seeds={seed: _clock(each)[1] for seed, each in reports.items()},
     )
 
 
 def _hops(path: Sequence[Mapping[str, Any]], design: MappedDesign) -> tuple[Hop, ...]:
     end = design.block_of(path[-1]["to"]["cell"])
+    signals = design.signals
     hops = []
     for piece in path:
         cell = piece["to"]["cell"]
@@ -295,5 +419,7 @@ def _hops(path: Sequence[Mapping[str, Any]], design: MappedDesign) -> tuple[Hop,
             # Logic that is named after a port of the design goes with the register it leads to.
             block = end
         delay = round(float(piece["delay"]), 3)
-        hops.append(Hop(piece["type"], delay, block, cell, piece.get("net", "")))
+        is_end = piece["type"] == "setup"
+        net = signals.register_name(cell) if is_end else signals.name(piece.get("net", ""))
+        hops.append(Hop(piece["type"], delay, block, cell, net))
     return tuple(hops)

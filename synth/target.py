@@ -1,5 +1,6 @@
 """Targets: what a part asks of the tools, as data in one TOML file each."""
 
+import dataclasses
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -12,19 +13,36 @@ from typing import Any
 from trilut.errors import FormatError, ToolError
 from trilut.files import read_bytes
 
-__all__ = ["KINDS", "PlaceAndRoute", "PortRegister", "Target", "load_target", "target_names"]
+__all__ = [
+    "FREE",
+    "KINDS",
+    "ClockSource",
+    "PlaceAndRoute",
+    "PortRegister",
+    "Target",
+    "load_target",
+    "target_names",
+]
 
-KINDS = ("lut4", "ff", "carry", "bram", "dsp")
+KINDS = ("lut4", "lut6", "ff", "carry", "mux", "bram", "dsp")
 """The kinds of cells that are counted."""
+FREE = "free"
+"""The kind of cells that take nothing of a part, such as constants."""
 
 # What a target file says ends up in a Yosys script and in command lines, and a user's file may come
 # from anywhere. So every text is a plain word, and what names a file, a script or a command of the
 # tools' own languages is not among the options.
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+# Order codes such as GW1NR-LV9QN88PC6/I5.
+_PART = re.compile(rf"{_WORD.pattern}(/[A-Za-z0-9]+)?")
 _SUMS = re.compile(r"generic|carry|ecp5|xilinx")
 _TITLE = re.compile(r"[^\x00-\x1f\x7f]{1,100}")
 _CELL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
-_YOSYS_COMMAND = re.compile(r"synth(_[a-z0-9]+)?")
+_YOSYS_COMMAND = re.compile(r"synth(_[a-z0-9_]+)?")
+# Files that come with Yosys.
+_MODEL = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)*\.v")
+_LIBRARY = re.compile(r"[a-z0-9_]+")
+_ALIAS = re.compile(r"[a-z0-9-]+")
 _YOSYS_OPTION = re.compile(r"[a-z][a-z0-9_-]*")
 _YOSYS_RESERVED = frozenset(
     {
@@ -41,11 +59,11 @@ _YOSYS_RESERVED = frozenset(
         "extra-map",
     }
 )
-_NEXTPNR_PROGRAM = re.compile(r"nextpnr-[a-z0-9]+")
+_NEXTPNR_PROGRAM = re.compile(r"nextpnr-[a-z0-9]+(-[a-z0-9]+)?")
 # nextpnr also completes shortened options, and has some that run Python files: only these, and the
 # flags that choose a part, such as 25k, um5g-85k or lp384.
 _NEXTPNR_OPTION = re.compile(
-    r"package|speed|device|family|router|placer|placer-heap-(alpha|beta|critexp|timingweight)"
+    r"package|speed|device|family|vopt-family|router|placer|placer-heap-(alpha|beta|critexp|timingweight)"
     r"|lpf-allow-unconstrained|pcf-allow-unconstrained|(um-|um5g-|lp|hx|up|u)?[0-9]+k?"
 )
 
@@ -62,6 +80,8 @@ class PortRegister:
         Its ports.
     parameters : mapping
         Those that differ from the cell's defaults.
+    tied : bool
+        Whether the input is 0 where it leads nowhere, for tools that fall over an open one.
     """
 
     cell: str
@@ -69,6 +89,30 @@ class PortRegister:
     d: str
     q: str
     parameters: Mapping[str, str]
+    tied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClockSource:
+    """The cell that drives the clock, for tools that do not put one there themselves.
+
+    Parameters
+    ----------
+    cell : str
+        Its type.
+    output : str
+        The port that drives the clock.
+    input : str
+        The port at the pin ``clk``; empty for an oscillator, which needs no pin.
+    parameters, attributes : mapping
+        Of the cell.
+    """
+
+    cell: str
+    output: str
+    input: str
+    parameters: Mapping[str, str]
+    attributes: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +129,15 @@ class PlaceAndRoute:
         What nextpnr calls a kind of cells in its report.
     register : PortRegister
         What stands at the ports.
+    clock : ClockSource, optional
+        What drives the clock; by default the tool's own choice.
     """
 
     program: str
     options: tuple[str, ...]
     resources: Mapping[str, str]
     register: PortRegister
+    clock: ClockSource | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +153,24 @@ class Target:
     device : str
         The part's order code.
     synthesis : tuple of str
-        The Yosys command and its options.
+        The Yosys command and its options; empty for an ASIC.
     cells : mapping
-        Cell types of each of the ``KINDS``; ``*`` at the end stands for any text.
+        Cell types of each of the ``KINDS``, and of those that are free; ``*`` at the end stands for
+        any text.
     equivalents : mapping
-        How many LUT4 a cell of another kind takes.
+        How many LUTs a cell of another kind takes.
     capacity : mapping
         How many cells of each kind the part has.
     place_and_route : PlaceAndRoute, optional
         None if the open tools only map to this part.
     sums : str
         What sums of trits are made of on this part; see :data:`trilut.hdl.groupsum.SUM_TARGETS`.
+    keeps_hierarchy : bool
+        Whether the Yosys command must be told to flatten; the others must be told not to.
+    models : tuple of str
+        Files of Yosys with the behaviour of the cells, for simulation.
+    library : str
+        Name of the standard cells of an ASIC; empty for an FPGA.
     """
 
     name: str
@@ -128,6 +182,28 @@ class Target:
     capacity: Mapping[str, int]
     place_and_route: PlaceAndRoute | None
     sums: str = "generic"
+    keeps_hierarchy: bool = False
+    models: tuple[str, ...] = ()
+    library: str = ""
+
+    @property
+    def lut(self) -> str:
+        """The kind of LUT that the part is made of."""
+        return "lut6" if "lut6" in self.cells else "lut4"
+
+    @property
+    def timing(self) -> str:
+        """Where its timing comes from."""
+        if self.library:
+            return "static, no wires"
+        return "none, logic levels only" if self.place_and_route is None else "post-route"
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The tools that it needs."""
+        if self.place_and_route is None:
+            return ("yosys",)
+        return ("yosys", self.place_and_route.program)
 
     def kind(self, cell_type: str) -> str | None:
         """Return the kind of a cell type, or None if it is none of the ``KINDS``."""
@@ -155,6 +231,8 @@ def target_names() -> tuple[str, ...]:
 def load_target(name: str) -> Target:
     """Return a target by its name, or from the user's own file if the name ends in ``.toml``.
 
+    The name of an ASIC may end in that of a library: ``asic:freepdk45``.
+
     Raises
     ------
     ToolError
@@ -164,6 +242,12 @@ def load_target(name: str) -> Target:
     """
     if name.endswith(".toml"):
         return _parse(Path(name).stem, read_bytes(Path(name)), f"Target file {name!r}")
+    base, _, library = name.partition(":")
+    if library:
+        target = load_target(base)
+        if not target.library or not _LIBRARY.fullmatch(library):
+            raise ToolError(f"Target {base!r} takes no library {library!r}")
+        return dataclasses.replace(target, name=f"{base}-{library}", library=library)
     names = target_names()
     if name not in names:
         close = get_close_matches(name, names, 1)
@@ -183,23 +267,41 @@ def _parse(name: str, content: bytes, origin: str) -> Target:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FormatError(f"{origin} is not TOML: {error}") from error
     table = _Table(origin, "", document)
-    cells = table.table("cells")
+    if table.has("alias"):
+        other = load_target(table.text("alias", _ALIAS, "the name of a target"))
+        table.finish()
+        return dataclasses.replace(other, name=name)
+    asic = "asic" in document
+    cells = table.table("cells", optional=asic)
+    yosys = table.table("yosys", optional=asic)
     target = Target(
         name=name,
         title=table.text("title", _TITLE, "a line of text"),
-        device=table.text("device", _WORD, "a plain word"),
-        synthesis=_synthesis(table.table("yosys")),
-        cells={kind: cells.words(kind, _CELL, "cell types") for kind in cells.keys_among(KINDS)},
+        device=table.text("device", _PART, "a plain word"),
+        keeps_hierarchy=yosys.flag("keeps_hierarchy"),
+        models=yosys.words("models", _MODEL, "files of Yosys", optional=True),
+        synthesis=() if asic else _synthesis(yosys),
+        cells={
+            kind: cells.words(kind, _CELL, "cell types")
+            for kind in cells.keys_among((*KINDS, FREE))
+        },
         equivalents=table.counts("equivalents"),
         capacity=table.counts("capacity"),
         place_and_route=_place_and_route(table) if "nextpnr" in document else None,
         sums=table.text("sums", _SUMS, "one of generic, carry, ecp5, xilinx")
         if "sums" in document
         else "generic",
+        library=_library(table.table("asic")) if asic else "",
     )
     cells.finish()
     table.finish()
     return target
+
+
+def _library(table: "_Table") -> str:
+    library = table.text("library", _LIBRARY, "the name of a library")
+    table.finish()
+    return library
 
 
 def _synthesis(table: "_Table") -> tuple[str, ...]:
@@ -220,29 +322,47 @@ def _place_and_route(document: "_Table") -> PlaceAndRoute:
     options = table.table("options", optional=True)
     arguments = []
     for name in options.keys_matching(_NEXTPNR_OPTION):
-        value = options.option(name)
+        value = options.option(name, _PART if name == "device" else _WORD)
+        flag = f"--{name}".replace("--vopt-", "--vopt=")
         # One argument, so that no value can pass for an option.
-        arguments.append(f"--{name}" if value is None else f"--{name}={value}")
+        arguments.append(flag if value is None else f"{flag}={value}")
     options.finish()
     resources = table.table("resources", optional=True)
     kinds = {kind: resources.text(kind, _WORD, "a word") for kind in resources.keys_among(KINDS)}
     resources.finish()
     table.finish()
-    return PlaceAndRoute(program, tuple(arguments), kinds, _register(document.table("register")))
+    clock = _clock(document.table("clock")) if document.has("clock") else None
+    register = _register(document.table("register"))
+    return PlaceAndRoute(program, tuple(arguments), kinds, register, clock)
+
+
+def _clock(table: "_Table") -> ClockSource:
+    source = ClockSource(
+        cell=table.text("cell", _WORD, "a cell type"),
+        output=table.text("output", _WORD, "a port"),
+        input=table.text("input", _WORD, "a port") if table.has("input") else "",
+        parameters=_words(table.table("parameters", optional=True), _WORD),
+        attributes=_words(table.table("attributes", optional=True), _PART),
+    )
+    table.finish()
+    return source
+
+
+def _words(table: "_Table", pattern: re.Pattern[str]) -> dict[str, str]:
+    words = {name: table.text(name, pattern, "a word") for name in table.keys_matching(_WORD)}
+    table.finish()
+    return words
 
 
 def _register(table: "_Table") -> PortRegister:
-    parameters = table.table("parameters", optional=True)
     register = PortRegister(
         cell=table.text("cell", _WORD, "a cell type"),
         clock=table.text("clock", _WORD, "a port"),
         d=table.text("d", _WORD, "a port"),
         q=table.text("q", _WORD, "a port"),
-        parameters={
-            name: parameters.text(name, _WORD, "a word") for name in parameters.keys_matching(_WORD)
-        },
+        parameters=_words(table.table("parameters", optional=True), _WORD),
+        tied=table.flag("tied"),
     )
-    parameters.finish()
     table.finish()
     return register
 
@@ -281,21 +401,34 @@ class _Table:
             raise self._error(key, expected)
         return value
 
-    def words(self, key: str, pattern: re.Pattern[str], expected: str) -> tuple[str, ...]:
+    def has(self, key: str) -> bool:
+        return key in self._content
+
+    def flag(self, key: str) -> bool:
         value = self._take(key)
+        if value is not None and not isinstance(value, bool):
+            raise self._error(key, "true or false")
+        return bool(value)
+
+    def words(
+        self, key: str, pattern: re.Pattern[str], expected: str, *, optional: bool = False
+    ) -> tuple[str, ...]:
+        value = self._take(key)
+        if value is None and optional:
+            return ()
         if not isinstance(value, list) or not all(
             isinstance(word, str) and pattern.fullmatch(word) for word in value
         ):
             raise self._error(key, f"a list of {expected}")
         return tuple(value)
 
-    def option(self, key: str) -> str | None:
+    def option(self, key: str, pattern: re.Pattern[str] = _WORD) -> str | None:
         """Return the value of an option, None if it has none."""
         value = self._take(key)
         if value is True:
             return None
         text = str(value)
-        if isinstance(value, str | int | float) and value is not False and _WORD.fullmatch(text):
+        if isinstance(value, str | int | float) and value is not False and pattern.fullmatch(text):
             return text
         raise self._error(key, "true, a number or a plain word")
 

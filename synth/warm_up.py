@@ -14,7 +14,7 @@ __all__ = ["warm_up"]
 _TIMEOUT = 900.0
 
 
-def warm_up(targets: Sequence[str] = ("ecp5",)) -> dict[str, str]:
+def warm_up(targets: Sequence[str] = ("ecp5", "ice40")) -> dict[str, str]:
     """Make the first real run of the tools fast, and return their versions.
 
     It takes about a minute once, and a second when there is nothing to do.
@@ -34,9 +34,10 @@ def warm_up(targets: Sequence[str] = ("ecp5",)) -> dict[str, str]:
 
 
 def main() -> int:
-    """Warm up the tools and print their versions."""
+    """Warm up the tools of the named targets, or of the usual ones, and print their versions."""
     try:
-        for name, version in warm_up().items():
+        names = sys.argv[1:]
+        for name, version in (warm_up(names) if names else warm_up()).items():
             print(f"{name} {version}")
     except TrilutError as error:
         print(f"trilut: error: {error}", file=sys.stderr)

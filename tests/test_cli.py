@@ -18,6 +18,7 @@ COMMANDS = [
     "train",
     "eval",
     "info",
+    "report",
     "optimize",
     "verilog",
     "verify",
@@ -26,8 +27,11 @@ COMMANDS = [
     "faults",
     "compare",
     "synth",
+    "explore",
+    "literature",
     "gate",
     "data",
+    "paper",
 ]
 
 
@@ -62,8 +66,9 @@ def test_help_shows_only_defaults_that_say_something(capsys):
     with pytest.raises(SystemExit):
         main(["synth", "--help"])
     text = capsys.readouterr().out
-    assert "(default: ecp5)" in text
+    assert "(default: 600.0)" in text
     assert "(default: None)" not in text
+    assert "(default: [])" not in text
     assert "(default: False)" not in text
 
 

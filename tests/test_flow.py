@@ -13,6 +13,8 @@ from trilut.flow import run_flow
 from trilut.hdl import write_verilog
 from trilut.report import make_report, write_report
 from trilut.sim import stimulus, verify_rtl
+from trilut.synth import Cells, Hop, SynthesisResult, Timing, Utilization
+from trilut.synth.report import make_section
 
 NASTY = '<script>alert("x")</script> & \' \\ ; \n {{ 7 * 7 }} {% raw %} $x^2$ ]]>'
 
@@ -68,7 +70,7 @@ def test_flow_writes_what_it_says(flow):
     }
     assert json.loads((output / "report.json").read_text()) == report.document
     page = (output / "report.html").read_text()
-    assert page.count("<svg") == 3
+    assert page.count("<svg") == 9
     for value in report.summary:
         assert value in page
     netlist = trilut.load(output / "net.trilut")
@@ -114,6 +116,23 @@ def test_corrupted_gate_is_caught(tmp_path):
     assert first.expected != first.got
 
 
+def nasty_section(netlist, directory):
+    hop = Hop("logic", 1.0, NASTY, NASTY, NASTY)
+    result = SynthesisResult(
+        target=NASTY,
+        device=NASTY,
+        cells=Cells(lut4=1, ff=1, lut4_equivalents=1),
+        blocks={NASTY: Cells(lut4=1, lut4_equivalents=1)},
+        utilization={NASTY: Utilization(1, 2)},
+        timing=Timing(100.0, 100.0, (hop,)),
+        port_registers=0,
+        tools={NASTY: NASTY},
+        seconds={NASTY: 1.0},
+        title=NASTY,
+    )
+    return make_section(netlist, write_verilog(netlist, directory), result, pipeline=2)
+
+
 def test_names_cannot_break_the_page(tmp_path):
     netlist = random_netlist(
         0,
@@ -144,17 +163,7 @@ def test_names_cannot_break_the_page(tmp_path):
             "passed": True,
             "simulator": NASTY,
         },
-        synthesis={
-            "target": NASTY,
-            "device": NASTY,
-            "lut4": 1,
-            "lut4_equivalents": 1,
-            "carry": 0,
-            "ff": 1,
-            "fmax_mhz": 100.0,
-            "latency_cycles": 3,
-            "blocks": {NASTY: {"lut4": 1}},
-        },
+        synthesis=nasty_section(netlist, tmp_path),
     )
     write_report(report, netlist, split, tmp_path)
     page = (tmp_path / "report.html").read_text()

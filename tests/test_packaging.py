@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 CORE = ROOT / "src" / "trilut"
-CORE_PACKAGES = ("commands", "data")
+CORE_PACKAGES = ("analysis", "commands", "data", "paper", "verify")
 STAGES = ("training", "hdl", "sim", "synth", "boards")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
@@ -54,19 +54,16 @@ def wheel(tmp_path_factory):
 
 def test_wheel_holds_every_source_file(wheel):
     expected = {
-        f"trilut/{path.relative_to(CORE)}"
-        for path in (
-            *CORE.glob("*.py"),
-            *(path for package in CORE_PACKAGES for path in (CORE / package).glob("*.py")),
-        )
-    }
-    expected |= {
-        f"trilut/{path.relative_to(ROOT)}"
-        for stage in STAGES
-        for path in (ROOT / stage).rglob("*")
+        f"trilut/{path.relative_to(folder.parent)}"
+        for folder in (*(CORE / package for package in CORE_PACKAGES), *map(ROOT.joinpath, STAGES))
+        for path in folder.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    expected |= {"trilut/netlist.schema.json", "trilut/report.html.j2", "trilut/py.typed"}
+    expected |= {
+        f"trilut/{path.name}"
+        for pattern in ("*.py", "*.schema.json", "*.html.j2", "py.typed")
+        for path in CORE.glob(pattern)
+    }
     packed = {name for name in wheel.namelist() if not name.startswith("trilut-")}
     assert packed == expected
 

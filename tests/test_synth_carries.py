@@ -67,3 +67,25 @@ def test_both_ends_of_every_chain_of_a_sum_are_opened(tmp_path):
     mapped = json.loads((tmp_path / "yosys.json").read_text())["modules"]["top"]
     num_chains = sum(len(level.cells) for plan in component.plans for level in plan.levels)
     assert open_carries(mapped) == 2 * num_chains
+
+
+@pytest.mark.parametrize(
+    ("init", "outputs", "opened"),
+    # As Yosys lets a carry in, and then with a sum that is read or a carry that is passed on.
+    [("0x00AA", [8], 1), ("0x00AA", [7, 8], 0), ("0x96AA", [8], 0)],
+)
+def test_constant_carry_into_a_chain_of_nexus(init, outputs, opened):
+    inputs = {"CIN": 3, "A0": 4, "B0": 4, "C0": 4, "D0": 4, "A1": 2, "B1": 4, "C1": 4, "D1": 4}
+    results = {"S0": 6, "S1": 7, "COUT": 8}
+    cell = {
+        "type": "CCU2",
+        "parameters": {"INIT0": "0xFFFF", "INIT1": init},
+        "port_directions": dict.fromkeys(inputs, "input") | dict.fromkeys(results, "output"),
+        "connections": {pin: [bit] for pin, bit in (inputs | results).items()},
+    }
+    low, high = (
+        {"type": name, "connections": {"Z": [bit]}, "port_directions": {"Z": "output"}}
+        for name, bit in (("VLO", 3), ("VHI", 4))
+    )
+    assert open_carries(module(cell, low, high, outputs=outputs)) == opened
+    assert cell["connections"]["CIN"] == ([] if opened else [3])

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from trilut.synth import Cells, load_target
+from trilut.synth.library import load_library
 from trilut.synth.mapped import MappedDesign
 
 ECP5 = load_target("ecp5")
@@ -146,3 +147,58 @@ def test_a_design_without_a_clock_gets_one(tmp_path):
     top = json.loads((tmp_path / "out.json").read_text())["modules"]["top"]
     assert top["ports"] == {"clk": port("input", 6)}
     assert top["cells"]["$port.a[0]"]["connections"]["CLK"] == [6]
+
+
+def saved_top(mapped, folder):
+    mapped.save(folder / "out.json")
+    return json.loads((folder / "out.json").read_text())["modules"]["top"]
+
+
+def test_buffer_at_the_pin_of_the_clock(tmp_path):
+    ports = {"clk": port("input", 2), "a": port("input", 3)}
+    mapped = design(tmp_path, {"lut": cell("LUT4", A=3, Z=5)}, ports)
+    settings = load_target("gowin").place_and_route
+    assert mapped.register_ports(settings.register, settings.clock) == 1
+    top = saved_top(mapped, tmp_path)
+    (pin,) = top["ports"]["clk"]["bits"]
+    assert pin not in (2, 3, 5)
+    assert top["netnames"]["clk"]["bits"] == [pin]
+    assert top["cells"]["$clock"]["connections"] == {"O": [2], "I": [pin]}
+    assert top["cells"]["$clock"]["port_directions"] == {"O": "output", "I": "input"}
+    assert top["cells"]["$clock"]["attributes"] == {"BEL": "X46Y16/IOBA"}
+    assert top["cells"]["$port.a[0]"]["connections"] == {"CLK": [2], "D": ["0"], "Q": [3]}
+
+
+def test_oscillator_instead_of_a_pin(tmp_path):
+    mapped = design(tmp_path, {"lut": cell("LUT4", A=3, Z=5)}, {"clk": port("input", 2)})
+    settings = load_target("nexus").place_and_route
+    mapped.register_ports(settings.register, settings.clock)
+    top = saved_top(mapped, tmp_path)
+    assert top["ports"] == {}
+    assert top["cells"]["$clock"]["connections"] == {"HFCLKOUT": [2]}
+    # Text that looks like a number in binary is marked with a space.
+    assert top["cells"]["$clock"]["parameters"] == {"HF_CLK_DIV": "1 ", "HF_OSC_EN": "ENABLED"}
+
+
+def test_cells_of_a_part_of_lut6(tmp_path):
+    types = ["LUT2", "LUT6", "LUT6_2", "INV", "FDRE", "CARRY4", "MUXF7"]
+    cells = {f"c{i}": cell(t) for i, t in enumerate(types)}
+    assert design(tmp_path, cells).count(load_target("xc7")) == Cells(
+        lut6=4, ff=1, carry=1, mux=1, lut6_equivalents=4
+    )
+
+
+def test_constants_take_nothing(tmp_path):
+    cells = {"a": cell("VCC"), "b": cell("GND"), "c": cell("ALU"), "d": cell("LUT3")}
+    assert design(tmp_path, cells).count(load_target("gowin")) == Cells(
+        lut4=1, carry=1, lut4_equivalents=2
+    )
+
+
+def test_area_of_standard_cells(tmp_path):
+    library = load_library("generic")
+    cells = {"a": cell("NAND2"), "b": cell("XOR2"), "c": cell("DFF"), "d": cell("UNKNOWN")}
+    target = library.target(load_target("asic"))
+    assert design(tmp_path, cells).count(target, library.areas) == Cells(
+        gate=2, ff=1, other=1, area=1 + 2.2 + 5.5, gate_equivalents=8.7
+    )

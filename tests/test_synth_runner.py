@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from trilut.errors import ToolError
-from trilut.synth import load_target, synthesize
+from trilut.synth import Cache, SynthesisError, load_target, synthesize
 from trilut.synth.warm_up import warm_up
 
 pytestmark = pytest.mark.synth
@@ -81,9 +81,14 @@ def steps():
 
 
 @pytest.fixture(scope="module")
-def result(out, steps, tmp_path_factory):
+def cache(tmp_path_factory):
+    return Cache(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="module")
+def result(out, steps, cache, tmp_path_factory):
     verilog = write(tmp_path_factory.mktemp("input"))
-    return synthesize(verilog, "tiny", ECP5, out=out, progress=steps.append)
+    return synthesize(verilog, "tiny", ECP5, out=out, cache=cache, progress=steps.append)
 
 
 def test_cells_of_the_whole(result):
@@ -146,7 +151,73 @@ def test_steps_logs_and_versions(result, out, steps):
 
 
 def test_warm_up_gives_the_versions(result):
-    assert warm_up() == result.tools
+    assert warm_up(["ecp5"]) == result.tools
+
+
+def test_second_run_comes_from_the_cache(result, cache, tmp_path):
+    said = []
+    again = synthesize(
+        write(tmp_path), "tiny", ECP5, out=tmp_path, cache=cache, progress=said.append
+    )
+    assert said == [f"{step}, done before" for step in result.seconds]
+    assert again == result
+    assert not (tmp_path / "nextpnr.log").exists()
+
+
+def test_another_frequency_is_another_run(result, cache, tmp_path, monkeypatch):
+    fake_nextpnr(tmp_path, monkeypatch, 'echo "ERROR: asked for $*"', "exit 1")
+    with pytest.raises(SynthesisError, match="--freq 50 "):
+        synthesize(write(tmp_path), "tiny", ECP5, out=tmp_path, cache=cache, frequency=50)
+
+
+def fake_nextpnr(folder, monkeypatch, *lines):
+    fake_tool(folder, monkeypatch, "nextpnr-ecp5", "nextpnr-0.11", *lines)
+
+
+REPORT = (
+    '{"fmax": {"clk": {"achieved": 10$seed, "constraint": 200}}, "critical_paths": [], '
+    '"utilization": {"TRELLIS_COMB": {"used": 7, "available": 9}}}'
+)
+
+
+def test_several_seeds(result, cache, tmp_path, monkeypatch):
+    fake_nextpnr(
+        tmp_path,
+        monkeypatch,
+        'for word; do case "$last" in --seed) seed=$word;; --report) report=$word;; esac',
+        "last=$word; done",
+        f"printf '%s' '{REPORT}' | sed s/.seed/$seed/ > $report",
+    )
+    found = synthesize(
+        write(tmp_path), "tiny", ECP5, out=tmp_path, cache=cache, seed=2, num_seeds=4
+    )
+    assert found.timing.seeds == {2: 102, 3: 103, 4: 104, 5: 105}
+    assert found.timing.fmax_mhz == 103
+    assert found.timing.spread_mhz == {"min": 102, "median": 103.5, "max": 105}
+    document = found.to_dict()
+    assert document["fmax_seeds_mhz"] == {"2": 102, "3": 103, "4": 104, "5": 105}
+    assert document["utilization"] == {"lut4": {"used": 7, "available": 9, "share": 0.7778}}
+    assert set(found.seconds) == {
+        "synthesis",
+        "blocks",
+        "place and route",
+        *(f"place and route, seed {seed}" for seed in (3, 4, 5)),
+    }
+
+
+def test_area_of_a_design_that_cannot_be_routed(result, cache, tmp_path, monkeypatch):
+    fake_nextpnr(tmp_path, monkeypatch, "sleep 60")
+    with pytest.raises(SynthesisError) as caught:
+        synthesize(write(tmp_path), "tiny", ECP5, out=tmp_path, cache=cache, timeout=2)
+    partial = caught.value.result
+    assert str(caught.value) == partial.incomplete
+    assert partial.incomplete == (
+        "nextpnr-ecp5 took longer than 2 s in step 'place and route'; "
+        f"log: {str(tmp_path / 'nextpnr.log')!r}"
+    )
+    assert (partial.cells, partial.blocks) == (result.cells, result.blocks)
+    assert (partial.timing, partial.levels) == (None, result.levels)
+    assert partial.to_dict()["incomplete"] == partial.incomplete
 
 
 def test_same_seed_same_result(result, tmp_path):
@@ -225,9 +296,10 @@ def test_registers_without_a_clock_port(tmp_path):
 def test_part_that_is_too_small(tmp_path, kind, needs):
     target = dataclasses.replace(ECP5, capacity={kind: 5})
     with pytest.raises(
-        ToolError, match=rf"^The design needs {needs}, but LFE5U-25F-6BG381C has 5$"
-    ):
+        SynthesisError, match=rf"^The design needs {needs}, but LFE5U-25F-6BG381C has 5$"
+    ) as caught:
         synthesize(write(tmp_path), "tiny", target, out=tmp_path, blocks=False)
+    assert caught.value.result.cells.ff == 15
 
 
 def test_missing_tool(tmp_path, monkeypatch):

@@ -1,12 +1,19 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from trilut.errors import FormatError, ToolError
 from trilut.synth import load_target, target_names
+from trilut.synth.target import ClockSource
 
 ECP5 = (Path(__file__).parent.parent / "synth" / "targets" / "ecp5.toml").read_text()
+
+
+NAMES = (
+    "asic, cyclonev, ecp5, gowin, ice40, ice40-hx8k, ice40-up5k, machxo2, machxo3, nexus, xc7, xcup"
+)
 
 
 def write(folder: Path, text: str) -> str:
@@ -21,14 +28,16 @@ def replaced(old: str, new: str) -> str:
 
 
 def test_names():
-    assert target_names() == ("ecp5", "ice40")
+    assert target_names() == tuple(NAMES.split(", "))
 
 
 @pytest.mark.parametrize("name", target_names())
 def test_every_target_loads(name):
     target = load_target(name)
     assert target.name == name
-    assert target.capacity["lut4"] > 0
+    assert target.capacity.get("ff", 0) > 0 or target.library == "generic"
+    assert target.models or target.library
+    assert (target.timing == "post-route") == (len(target.programs) == 2)
 
 
 def test_ecp5():
@@ -63,7 +72,7 @@ def test_kind_of_cell(cell_type, kind):
 def test_unknown_target_with_a_hint():
     with pytest.raises(
         ToolError,
-        match=r"^Unknown target 'epc5', expected one of ecp5, ice40 or a file NAME\.toml; "
+        match=rf"^Unknown target 'epc5', expected one of {NAMES} or a file NAME\.toml; "
         r"did you mean 'ecp5'\?$",
     ):
         load_target("epc5")
@@ -72,7 +81,7 @@ def test_unknown_target_with_a_hint():
 def test_unknown_target_like_no_other():
     with pytest.raises(
         ToolError,
-        match=r"^Unknown target '\.\./etc\\n', expected one of ecp5, ice40 or a file NAME\.toml$",
+        match=rf"^Unknown target '\.\./etc\\n', expected one of {NAMES} or a file NAME\.toml$",
     ):
         load_target("../etc\n")
 
@@ -86,6 +95,40 @@ def test_target_file_of_the_user(tmp_path):
 def test_target_without_place_and_route(tmp_path):
     text = ECP5[: ECP5.index("[nextpnr]")]
     assert load_target(write(tmp_path, text)).place_and_route is None
+
+
+def test_short_name_of_a_target():
+    assert load_target("ice40") == replace(load_target("ice40-hx8k"), name="ice40")
+
+
+def test_alias_leads_to_our_targets_only(tmp_path):
+    check_refused(
+        tmp_path,
+        'alias = "mine.toml"',
+        "has 'mine.toml' as 'alias', expected the name of a target",
+    )
+
+
+def test_library_of_an_asic():
+    target = load_target("asic:osu018")
+    assert (target.name, target.library) == ("asic-osu018", "osu018")
+    assert target.timing == "static, no wires"
+
+
+@pytest.mark.parametrize("name", ["ecp5:osu018", "asic:../x"])
+def test_library_that_cannot_be(name):
+    base, _, library = name.partition(":")
+    with pytest.raises(
+        ToolError, match=rf"^Target {base!r} takes no library {re.escape(repr(library))}$"
+    ):
+        load_target(name)
+
+
+def test_options_of_gowin():
+    settings = load_target("gowin").place_and_route
+    assert settings.options == ("--device=GW1NR-LV9QN88PC6/I5", "--vopt=family=GW1N-9C")
+    assert settings.clock == ClockSource("IBUF", "O", "I", {}, {"BEL": "X46Y16/IOBA"})
+    assert settings.register.tied
 
 
 def test_missing_file(tmp_path):
@@ -200,6 +243,21 @@ def test_not_toml(tmp_path):
             "[register]",
             "[registers]",
             "has nothing as 'register.cell', expected a cell type",
+        ),
+        (
+            'models = ["ecp5/cells_sim.v"]',
+            'models = ["../../etc/x.v"]',
+            "has ['../../etc/x.v'] as 'yosys.models', expected a list of files of Yosys",
+        ),
+        (
+            'models = ["ecp5/cells_sim.v"]',
+            "keeps_hierarchy = 1",
+            "has 1 as 'yosys.keeps_hierarchy', expected true or false",
+        ),
+        (
+            'package = "CABGA381"',
+            'package = "a/b"',
+            "has 'a/b' as 'nextpnr.options.package', expected true, a number or a plain word",
         ),
         (
             'GSR = "DISABLED"',

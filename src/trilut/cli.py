@@ -8,16 +8,21 @@ from typing import NoReturn
 
 import trilut
 from trilut import interrupt
-from trilut.commands.hardware import add_optimize, add_synth, add_verify, add_verilog
+from trilut.commands.boards import add_board, add_host
+from trilut.commands.exploring import add_explore, add_literature
+from trilut.commands.hardware import add_optimize, add_synth, add_verilog
 from trilut.commands.inspection import (
     add_compare,
     add_faults,
     add_gate,
     add_info,
+    add_report,
     add_trace,
     add_wave,
 )
 from trilut.commands.learning import add_data, add_eval, add_flow, add_train
+from trilut.commands.paper import add_paper
+from trilut.commands.verifying import add_verify
 from trilut.errors import TrilutError
 
 __all__ = ["main", "run"]
@@ -68,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         add_train,
         add_eval,
         add_info,
+        add_report,
         add_optimize,
         add_verilog,
         add_verify,
@@ -76,8 +82,13 @@ def _parser() -> argparse.ArgumentParser:
         add_faults,
         add_compare,
         add_synth,
+        add_board,
+        add_host,
+        add_explore,
+        add_literature,
         add_gate,
         add_data,
+        add_paper,
     ):
         add(commands)
     return parser

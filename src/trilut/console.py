@@ -1,8 +1,9 @@
 """Talk on the terminal: progress on stderr, results on stdout."""
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Literal
 
 from rich.console import Console
 from rich.markup import escape
@@ -16,10 +17,11 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from trilut import interrupt
+from trilut import interrupt, tables
 
-__all__ = ["Stage", "print_table", "stages", "talk"]
+__all__ = ["Stage", "print_table", "print_tables", "stages", "talk"]
 
+_WIDEST = 1000
 _stderr = Console(stderr=True, highlight=False)
 
 
@@ -92,3 +94,21 @@ def print_table(title: str, rows: Mapping[str, str]) -> None:
         table.add_row(escape(name), escape(value))
     # Not a module constant: tests and pipes replace sys.stdout.
     Console(file=sys.stdout, highlight=False).print(table)
+
+
+def print_tables(shown: Iterable[tables.Table]) -> None:
+    """Print tables of any number of columns, with their notes."""
+    console = Console(file=sys.stdout, highlight=False)
+    for table in shown:
+        grid = Table(title=escape(table.title), show_header=any(table.header), title_justify="left")
+        # Two columns fold; more of them would be unreadable so, and are as wide as they must be.
+        wide = len(table.header) > 2
+        for name, numeric in zip(table.header, table.numeric, strict=True):
+            justify: Literal["left", "right"] = "right" if numeric else "left"
+            grid.add_column(escape(name), justify=justify, no_wrap=wide)
+        for row in table.rows:
+            grid.add_row(*map(escape, row))
+        needed = Console(width=_WIDEST).measure(grid).maximum if wide else 0
+        Console(file=sys.stdout, highlight=False, width=max(console.width, needed)).print(grid)
+        for note in table.notes:
+            console.print(escape(note))

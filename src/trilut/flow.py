@@ -1,28 +1,33 @@
 """The whole flow: from a data set to verified RTL, a synthesis report and a page that shows it."""
 
-import json
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from trilut import interrupt
 from trilut.blif import to_blif, to_blif_mv
-from trilut.console import Stage, stages
+from trilut.console import Stage, Stages, stages
 from trilut.data import Dataset, load_dataset
-from trilut.errors import DataError
-from trilut.evaluation import evaluate_split
+from trilut.errors import DataError, ToolError, TrilutError
+from trilut.evaluation import evaluate_split, samples_for
 from trilut.files import make_directory, work_directory, write_atomically
 from trilut.format import load, save
 from trilut.identifier import check_identifier
 from trilut.metrics import cell_vote_accuracy
-from trilut.narrow import narrow_features, search_feature_bits
+from trilut.narrow import drop_features, narrow_features, search_feature_bits
 from trilut.netlist import Netlist
 from trilut.optimize import optimize
 from trilut.report import Report, make_report, write_report
 from trilut.summary import percent, plain
+
+if TYPE_CHECKING:
+    from trilut.hdl import VerilogDesign
+    from trilut.synth.report import SynthesisReport
+    from trilut.verify import Verification
 
 __all__ = [
     "Trained",
@@ -30,10 +35,15 @@ __all__ = [
     "optimize_file",
     "run_flow",
     "synthesize_file",
+    "synthesize_targets",
     "train_to_directory",
     "verify_file",
+    "write_bench",
     "write_blif",
 ]
+
+# Random vectors of a test bench that the user takes along.
+_BENCH_VECTORS = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +57,8 @@ class Trained:
     dataset : Dataset
         What it was trained on.
     accuracy : mapping
-        On the test set: ``hardened``, ``soft``, ``cell_vote`` and the whole ``evaluation``.
+        On the test set: ``hardened``, ``soft``, ``cell_vote`` and the whole ``evaluation``; if
+        hardening lost something, ``layers`` is the accuracy with the first n layers hardened.
     history : list of dict
         The course of the training.
     """
@@ -67,6 +78,7 @@ def run_flow(
     target: str = "ecp5",
     num_random: int = 10_000,
     resume: bool = False,
+    mesh: tuple[int, int] | None = None,
 ) -> Report:
     """Train, harden, write Verilog, verify it, place and route it, and report.
 
@@ -89,6 +101,8 @@ def run_flow(
         Random vectors of the regression.
     resume : bool
         Whether to go on from a training's checkpoint in the output directory, if there is one.
+    mesh : tuple of int, optional
+        Number of devices to divide batches over, and gates; see :func:`trilut.training.make_mesh`.
 
     Raises
     ------
@@ -103,7 +117,7 @@ def run_flow(
     # A wrong name should not wait for the end of the training.
     part = load_target(target)
     with stages() as show:
-        trained = _train(samples, output, settings, show.start("train"), resume=resume)
+        trained = _train(samples, output, settings, show.start("train"), resume=resume, mesh=mesh)
         stage = show.start("Verilog")
         design = write_verilog(trained.netlist, output, pipeline=pipeline, target=part.sums)
         stage.finish(f"{design.path}, latency {design.latency} cycles")
@@ -116,7 +130,9 @@ def run_flow(
                 show.start("verify"),
                 num_random=num_random,
             )
-            synthesis = _synthesize(design, target, work, show.start("synth"))
+            synthesis = _synthesize(
+                trained.netlist, design, target, work, show.start("synth"), pipeline, {}
+            )
         stage = show.start("report")
         report = make_report(
             trained.netlist,
@@ -134,7 +150,12 @@ def run_flow(
 
 
 def train_to_directory(
-    dataset: str, output: Path, settings: Mapping[str, Any], *, resume: bool = False
+    dataset: str,
+    output: Path,
+    settings: Mapping[str, Any],
+    *,
+    resume: bool = False,
+    mesh: tuple[int, int] | None = None,
 ) -> Trained:
     """Train on a data set and write ``net.trilut`` and ``metrics.jsonl`` into a directory.
 
@@ -142,10 +163,12 @@ def train_to_directory(
     ----------
     resume : bool
         Whether to go on from the checkpoint in the directory, if there is one.
+    mesh : tuple of int, optional
+        Number of devices to divide batches over, and gates.
     """
     samples = load_dataset(dataset, seed=settings.get("seed", 0))
     with stages() as show:
-        return _train(samples, output, settings, show.start("train"), resume=resume)
+        return _train(samples, output, settings, show.start("train"), resume=resume, mesh=mesh)
 
 
 def verify_file(
@@ -153,39 +176,39 @@ def verify_file(
     *,
     output: Path | None = None,
     data: str | None = None,
-    pipeline: int = 2,
-    num_random: int = 10_000,
-    seed: int = 0,
-    simulator: str = "verilator",
-) -> dict[str, Any]:
-    """Simulate the Verilog of a netlist file against the reference.
+    **settings: Any,
+) -> "Verification":
+    """Check the hardware of a netlist file against the netlist.
 
     Parameters
     ----------
     output : Path, optional
-        Directory for the logs; by default they are kept only if a tool fails, beside the netlist.
+        Directory for ``verification.json`` and the logs; by default the logs are beside the
+        netlist.
     data : str, optional
         The data set whose test samples are driven too; by default the one that the netlist was
         trained on, if it says so.
+    settings
+        As of :func:`trilut.verify.verify`.
     """
-    from trilut.hdl import write_verilog
+    from trilut.verify import verify
 
     netlist = load(path)
     known = data is not None or "data" in netlist.provenance
     samples = netlist_dataset(netlist, name=data).test.x if known else None
-    logs = (output or path.parent) / "logs"
-    with stages() as show, work_directory(output or path.parent, logs=logs) as work:
-        design = write_verilog(netlist, work, pipeline=pipeline)
-        return _verify(
+    with stages() as show:
+        stage = show.start("verify")
+        result = verify(
             netlist,
-            design,
-            samples,
-            work,
-            show.start("verify"),
-            num_random=num_random,
-            seed=seed,
-            simulator=simulator,
+            samples=samples,
+            output=output,
+            scratch=output or path.parent,
+            progress=stage.step,
+            **settings,
         )
+        verdicts = [f"{level.level.value} {level.mark}" for level in result.levels]
+        stage.finish(", ".join(verdicts))
+    return result
 
 
 def synthesize_file(
@@ -194,39 +217,98 @@ def synthesize_file(
     *,
     target: str = "ecp5",
     pipeline: int | Literal["auto"] = 2,
-    frequency: float = 200.0,
-    seed: int = 1,
-) -> dict[str, Any]:
-    """Place and route a netlist file; write ``synth-TARGET.json`` and logs into a directory.
+    **settings: Any,
+) -> "SynthesisReport":
+    """Place and route a netlist file, and write ``synthesis.json``, ``.md``, ``.html`` and logs.
 
     Parameters
     ----------
     pipeline : int or "auto"
         Layers between registers; "auto" takes the most that meet the frequency.
-    frequency : float
-        Goal of place and route, in MHz.
+    settings
+        As of :func:`trilut.synth.synthesize`: frequency, seed, num_seeds, liberty, timeout, cache.
+
+    Raises
+    ------
+    ToolError
+        If a tool fails. If the area is known nevertheless, the files are there with it.
     """
-    from trilut.hdl import write_verilog
-    from trilut.synth import choose_pipeline, load_target
+    with stages() as show:
+        return _synthesize_netlist(load(path), output, show, target, pipeline, settings)
+
+
+def synthesize_targets(
+    path: Path,
+    output: Path,
+    targets: Sequence[str],
+    *,
+    pipeline: int | Literal["auto"] = 2,
+    **settings: Any,
+) -> dict[str, "SynthesisReport | TrilutError"]:
+    """Do as :func:`synthesize_file` for several targets at once, each in a directory of its name.
+
+    Returns
+    -------
+    dict
+        The report of each target, or why there is none.
+    """
+    from trilut.synth import in_parallel, load_target
 
     netlist = load(path)
-    part = load_target(target)
+    names = [load_target(target).name for target in targets]
+
+    def synthesize_one(target: str) -> "SynthesisReport | TrilutError":
+        folder = output / load_target(target).name
+        try:
+            return _synthesize_netlist(netlist, folder, show, target, pipeline, settings)
+        except TrilutError as error:
+            return error
+
     with stages() as show:
-        tried: dict[str, Any] = {}
-        if pipeline == "auto":
-            stage = show.start("pipeline")
-            choice = choose_pipeline(netlist, part, frequency, out=output, progress=stage.step)
-            verdict = "meets" if choice.is_met else "misses"
-            stage.finish(f"a register every {choice.pipeline} layers {verdict} {frequency:g} MHz")
-            pipeline, tried = choice.pipeline, {"pipeline_choice": plain(choice)}
-        with work_directory(output, logs=output / "logs") as work:
-            design = write_verilog(netlist, work, pipeline=pipeline, target=part.sums)
-            result = _synthesize(
-                design, target, work, show.start("synth"), seed=seed, frequency=frequency
-            )
-    result |= tried
-    write_atomically(output / f"synth-{part.name}.json", json.dumps(result, indent=2) + "\n")
-    return result
+        return dict(zip(names, in_parallel(synthesize_one, targets), strict=True))
+
+
+def _synthesize_netlist(
+    netlist: Netlist,
+    output: Path,
+    show: Stages,
+    target: str,
+    pipeline: int | Literal["auto"],
+    settings: Mapping[str, Any],
+) -> "SynthesisReport":
+    from trilut.hdl import write_verilog
+    from trilut.synth import SynthesisError, choose_pipeline, load_target
+    from trilut.synth.report import make_section, make_synthesis_report, write_synthesis_report
+
+    part = load_target(target)
+    tried: dict[str, Any] = {}
+    failure = None
+    if pipeline == "auto":
+        frequency = settings.get("frequency", 200.0)
+        others = {name: value for name, value in settings.items() if name != "frequency"}
+        stage = show.start("pipeline")
+        choice = choose_pipeline(
+            netlist, part, frequency, out=output, progress=stage.step, **others
+        )
+        verdict = "meets" if choice.is_met else "misses"
+        stage.finish(f"a register every {choice.pipeline} layers {verdict} {frequency:g} MHz")
+        pipeline, tried = choice.pipeline, {"pipeline_choice": plain(choice)}
+    logs = output / "logs"
+    with work_directory(output, logs=logs) as work:
+        design = write_verilog(netlist, work, pipeline=pipeline, target=part.sums)
+        stage = show.start(f"synth {part.name}")
+        try:
+            section = _synthesize(netlist, design, target, work, stage, pipeline, settings)
+        except SynthesisError as error:
+            stage.finish("no timing")
+            failure = str(error).replace(str(work), str(logs))
+            partial = dataclasses.replace(error.result, incomplete=failure)
+            section = make_section(netlist, design, partial, pipeline=pipeline)
+    report = make_synthesis_report(netlist, section | tried)
+    write_synthesis_report(report, output)
+    if failure is not None:
+        raise ToolError(f"{failure}; the area is in {str(output / 'synthesis.json')!r}")
+    return report
 
 
 def write_blif(path: Path, output: Path, language: str, *, top: str = "trilut_top") -> Path:
@@ -238,17 +320,33 @@ def write_blif(path: Path, output: Path, language: str, *, top: str = "trilut_to
     return written
 
 
+def write_bench(netlist: Netlist, design: "VerilogDesign", output: Path) -> Path:
+    """Write a test bench of a design that runs without TriLUT; return its directory."""
+    from trilut.hdl import InputKind
+    from trilut.sim import stimulus, write_testbench
+
+    vectors = stimulus(
+        netlist,
+        None,
+        np.random.default_rng(0),
+        num_random=_BENCH_VECTORS,
+        as_trits=design.input_kind is InputKind.TRITS,
+    )
+    return write_testbench(netlist, design.path, design.top, vectors, output, models=design.models)
+
+
 def optimize_file(
     path: Path,
     output: Path,
     *,
     lossy: bool = False,
     feature_bits: int | Literal["auto"] | None = None,
+    unread: bool = True,
 ) -> dict[str, Any]:
     """Optimise a netlist file into another one, and return what changed.
 
-    The last two options change what the circuit computes. For them the netlist must say what it was
-    trained on, and the test accuracy before and after is returned too.
+    The options ``lossy`` and ``feature_bits`` change what the circuit computes. For them the
+    netlist must say what it was trained on, and the test accuracy before and after is returned too.
 
     Parameters
     ----------
@@ -256,6 +354,8 @@ def optimize_file(
         Treat rows that no training sample causes as free.
     feature_bits : int or "auto", optional
         Bits of a feature; "auto" takes the fewest that lose at most 0.1 pp on the validation set.
+    unread : bool
+        Whether features that nothing looks at stay.
     """
     netlist = load(path)
     changes_meaning = lossy or feature_bits is not None
@@ -271,6 +371,8 @@ def optimize_file(
             raise DataError(f"Netlist {netlist.name!r} has no encoder, so it takes no samples")
         trits = smaller.encoder.encode(dataset.train.x)
     smaller = optimize(smaller, training_trits=trits).netlist
+    if not unread:
+        smaller = drop_features(smaller)
     save(smaller, output)
     facts: dict[str, Any] = {
         "gates_before": netlist.num_gates,
@@ -280,8 +382,10 @@ def optimize_file(
     }
     if dataset is not None:
         facts["accuracy_before"] = evaluate_split(netlist, dataset.test).accuracy
-        facts["accuracy_after"] = evaluate_split(smaller, dataset.test).accuracy
+        test = samples_for(smaller, dataset)
+        facts["accuracy_after"] = evaluate_split(smaller, test).accuracy
     if smaller.encoder is not None:
+        facts["features"] = len(smaller.encoder.features)
         facts["feature_bits"] = max(feature.bits for feature in smaller.encoder.features)
     return facts
 
@@ -316,6 +420,7 @@ def _train(
     stage: Stage,
     *,
     resume: bool = False,
+    mesh: tuple[int, int] | None = None,
 ) -> Trained:
     make_directory(output)
     stage.step("compiling")
@@ -324,10 +429,17 @@ def _train(
         stage.update(step, steps, f"loss {loss:.4f}, hardened {percent(accuracy)}")
 
     with interrupt.deferred():
-        from trilut.training import TrainingConfig, train
+        from trilut.training import TrainingConfig, layer_accuracies, make_mesh, train
 
         config = TrainingConfig.for_dataset(dataset, **settings)
-        result = train(dataset, config, progress=progress, directory=output, resume=resume)
+        result = train(
+            dataset,
+            config,
+            progress=progress,
+            directory=output,
+            resume=resume,
+            mesh=None if mesh is None else make_mesh(batch=mesh[0], gate=mesh[1]),
+        )
     netlist = result.netlist
     assert netlist.encoder is not None
     evaluation = evaluate_split(netlist, dataset.test)
@@ -342,6 +454,8 @@ def _train(
         ),
         "evaluation": plain(evaluation),
     }
+    if result.soft.test != result.hardened.test:
+        accuracy["layers"] = layer_accuracies(result.fitted, dataset.test)
     history: list[dict[str, Any]] = [dict(line) for line in result.history]
     save(netlist, output / "net.trilut")
     stage.finish(
@@ -391,19 +505,20 @@ def _verify(
 
 
 def _synthesize(
-    design: Any, target: str, work: Path, stage: Stage, *, seed: int = 1, frequency: float = 200.0
+    netlist: Netlist,
+    design: Any,
+    target: str,
+    work: Path,
+    stage: Stage,
+    pipeline: int,
+    settings: Mapping[str, Any],
 ) -> dict[str, Any]:
     from trilut.synth import load_target, synthesize
+    from trilut.synth.report import make_section
 
     result = synthesize(
-        design.path,
-        design.top,
-        load_target(target),
-        out=work,
-        seed=seed,
-        frequency=frequency,
-        progress=stage.step,
+        design.path, design.top, load_target(target), out=work, progress=stage.step, **settings
     )
     speed = "no timing" if result.timing is None else f"{result.timing.fmax_mhz:.1f} MHz"
-    stage.finish(f"{result.cells.lut4} LUT4, {result.cells.ff} FF, {speed}")
-    return {**result.to_dict(), "latency_cycles": design.latency}
+    stage.finish(f"{result.cells.summary}, {speed}")
+    return make_section(netlist, design, result, pipeline=pipeline)

@@ -1,27 +1,29 @@
-"""The report of a flow: one JSON document, and a page that shows it without a network."""
+"""The report of a run: one JSON document, and a page that shows it without a network."""
 
 import json
-import os
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
+from trilut.analysis import CircuitAnalysis, analyze, census_rows, gate_landscape
 from trilut.data import Split
-from trilut.figures import coverage_figure, decision_figure, training_figure
-from trilut.files import write_atomically
-from trilut.netlist import Netlist
-from trilut.summary import (
-    accuracy_rows,
-    netlist_facts,
-    plain,
-    synthesis_rows,
-    verification_rows,
+from trilut.drawing import circuit_figure
+from trilut.figures import (
+    confusion_figure,
+    coverage_figure,
+    decision_figure,
+    landscape_figure,
+    layer_gap_figure,
+    spectrum_figure,
+    training_figure,
 )
+from trilut.files import write_atomically
+from trilut.gates import gate_id
+from trilut.netlist import Netlist
+from trilut.page import machine_facts, render_page
+from trilut.summary import accuracy_rows, netlist_facts, plain, verification_rows
 
 __all__ = ["Report", "make_report", "write_report"]
 
@@ -31,7 +33,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """What a flow found.
+    """What is known of a run.
 
     Parameters
     ----------
@@ -44,33 +46,45 @@ class Report:
     @property
     def title(self) -> str:
         """A heading for the summary."""
-        name, target = self.document["netlist"]["name"], self.document["synthesis"]["target"]
-        return f"{name}: test set, RTL and {target}"
+        parts = ["test set"] if self.document["accuracy"] else []
+        parts += ["RTL"] if self.document["verification"] else []
+        if self.document["synthesis"]:
+            parts.append(self.document["synthesis"]["target"])
+        return f"{self.document['netlist']['name']}: {', '.join(parts) or 'gates'}"
 
     @property
     def passed(self) -> bool:
-        """Whether the RTL agreed with the reference."""
-        return bool(self.document["verification"]["passed"])
+        """Whether the RTL agreed with the reference, as far as it was simulated."""
+        verification = self.document["verification"]
+        return verification is None or bool(verification["passed"])
 
     @property
     def summary(self) -> dict[str, str]:
         """The rows of the summary table."""
+        from trilut.synth.report import section_rows
+
+        parts = {
+            "accuracy": accuracy_rows,
+            "verification": verification_rows,
+            "synthesis": section_rows,
+        }
+        present = {name: rows for name, rows in parts.items() if self.document[name]}
         return {
-            **accuracy_rows(self.document["accuracy"]),
-            **verification_rows(self.document["verification"]),
-            **synthesis_rows(self.document["synthesis"]),
+            key: text
+            for name, rows in present.items()
+            for key, text in rows(self.document[name]).items()
         }
 
 
 def make_report(
     netlist: Netlist,
     *,
-    accuracy: Mapping[str, Any],
-    history: list[dict[str, Any]],
-    verification: Mapping[str, Any],
-    synthesis: Mapping[str, Any],
+    accuracy: Mapping[str, Any] | None = None,
+    history: list[dict[str, Any]] | None = None,
+    verification: Mapping[str, Any] | None = None,
+    synthesis: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Put the results of the stages together."""
+    """Put the results of the stages together, as far as there are any."""
     return Report(
         plain(
             {
@@ -78,50 +92,69 @@ def make_report(
                 "version": VERSION,
                 "trilut": version("trilut"),
                 "netlist": netlist_facts(netlist),
+                "analysis": analyze(netlist),
                 "provenance": netlist.provenance,
                 "accuracy": accuracy,
                 "history": history,
                 "verification": verification,
                 "synthesis": synthesis,
-                "environment": _environment(),
+                "environment": machine_facts("numpy", "jax", "optax", "amaranth", "cocotb"),
             }
         )
     )
 
 
-def write_report(report: Report, netlist: Netlist, split: Split, directory: Path) -> None:
-    """Write ``report.json`` and ``report.html`` into a directory."""
+def write_report(report: Report, netlist: Netlist, split: Split | None, directory: Path) -> None:
+    """Write ``report.json`` and ``report.html`` into a directory; the samples are for figures."""
     write_atomically(directory / "report.json", json.dumps(report.document, indent=2) + "\n")
     write_atomically(directory / "report.html", _page(report, netlist, split))
 
 
-def _page(report: Report, netlist: Netlist, split: Split) -> str:
-    assert netlist.encoder is not None
-    figures = [coverage_figure(netlist, split), training_figure(report.document["history"])]
-    if len(netlist.encoder.features) == 2:
-        figures.insert(0, decision_figure(netlist, split))
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("trilut", package_path=""),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    blocks = report.document["synthesis"]["blocks"].values()
-    kinds = sorted({kind for cells in blocks for kind, count in cells.items() if count})
-    return environment.get_template("report.html.j2").render(
+def _page(report: Report, netlist: Netlist, split: Split | None) -> str:
+    from trilut.synth.plots import section_figures
+    from trilut.synth.report import section_tables
+
+    synthesis = report.document["synthesis"]
+    analysis = analyze(netlist)
+    return render_page(
+        "report.html.j2",
         report=report.document,
         summary=report.summary,
-        figures=figures,
-        block_kinds=kinds,
+        figures=_decision_figures(report, netlist, split),
+        gates={} if analysis is None else census_rows(analysis),
+        gate_figures=[] if analysis is None else _gate_figures(netlist, analysis),
+        circuit_figures=[] if split is None else [circuit_figure(netlist, split.x)],
+        synthesis_tables=section_tables(synthesis) if synthesis else [],
+        synthesis_figures=section_figures(synthesis) if synthesis else [],
     )
 
 
-def _environment() -> dict[str, str]:
-    return {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
-        "python": platform.python_version(),
-        **{
-            package: version(package) for package in ("numpy", "jax", "optax", "amaranth", "cocotb")
-        },
-    }
+def _decision_figures(report: Report, netlist: Netlist, split: Split | None) -> list[str]:
+    figures = []
+    accuracy, history = report.document["accuracy"], report.document["history"]
+    if split is not None and netlist.encoder is not None and netlist.head is not None:
+        if len(netlist.encoder.features) == 2:
+            figures.append(decision_figure(netlist, split))
+        figures.append(coverage_figure(netlist, split))
+    if accuracy:
+        evaluation = accuracy["evaluation"]
+        figures.append(
+            confusion_figure(evaluation["confusion"], list(evaluation["class_accuracy"]))
+        )
+    if history:
+        figures.append(training_figure(history))
+    if accuracy and accuracy.get("layers"):
+        figures.append(layer_gap_figure(accuracy["layers"]))
+    return figures
+
+
+def _gate_figures(netlist: Netlist, analysis: CircuitAnalysis) -> list[str]:
+    figures = [spectrum_figure(analysis.layers)]
+    if netlist.valence == 3:
+        gates = gate_id(netlist.table)
+        maps = {
+            "Hamming": gate_landscape(gates, "hamming"),
+            "Fourier": gate_landscape(gates, "fourier"),
+        }
+        figures.append(landscape_figure(maps))
+    return figures

@@ -24,7 +24,6 @@ __all__ = [
     "netlist_facts",
     "percent",
     "plain",
-    "synthesis_rows",
     "verification_rows",
 ]
 
@@ -149,10 +148,12 @@ def control_rows(control: Evaluation) -> dict[str, str]:
 
 def accuracy_rows(accuracy: Mapping[str, Any]) -> dict[str, str]:
     """Describe how good a trained circuit is, beside the network that it was hardened from."""
-    soft = {
-        "soft accuracy": percent(accuracy["soft"]),
-        "hardening gap": f"{100 * (accuracy['soft'] - accuracy['hardened']):+.2f} pp",
-    }
+    soft = {}
+    # A netlist of unknown origin does not say.
+    if accuracy["soft"] is not None:
+        soft["soft accuracy"] = percent(accuracy["soft"])
+        gap = accuracy["soft"] - accuracy["hardened"]
+        soft["hardening gap"] = f"{100 * gap:+.2f} pp"
     # Where every sample has a cell of its own, a vote per cell says nothing.
     if accuracy["evaluation"]["ceiling"] < 1:
         vote = percent(accuracy["cell_vote"])
@@ -171,25 +172,6 @@ def verification_rows(result: Mapping[str, Any]) -> dict[str, str]:
         "mismatches": str(result["num_mismatches"]),
         "verdict": "RTL equals the reference" if result["passed"] else "RTL DIFFERS",
         "simulator": result["simulator"],
-    }
-
-
-def synthesis_rows(result: Mapping[str, Any]) -> dict[str, str]:
-    """Describe area and timing."""
-    frequency, latency = result["fmax_mhz"], result["latency_cycles"]
-    rows = {
-        "part": result["device"],
-        "LUT4": f"{result['lut4']} (encoder, GroupSum and argmax included)",
-        "carry cells": f"{result['carry']} ({result['lut4_equivalents']} LUT4-equivalents in all)",
-        "FF": str(result["ff"]),
-    }
-    if frequency is None:
-        return {**rows, "latency": f"{latency} cycles"}
-    return {
-        **rows,
-        "Fmax": f"{frequency:.1f} MHz, placed and routed",
-        "latency": f"{latency} cycles, {1000 * latency / frequency:.1f} ns at Fmax",
-        "throughput": f"{frequency:.1f} M vectors/s, one per cycle",
     }
 
 

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from trilut import interrupt
 from trilut.errors import ToolError
 
 __all__ = ["Tool", "find_tool", "run"]
@@ -97,7 +98,7 @@ def run(
             start_new_session=True,
         )
         try:
-            status = process.wait(timeout)
+            status = _wait(process, start + timeout)
         except subprocess.TimeoutExpired as error:
             _kill_group(process)
             raise ToolError(
@@ -112,6 +113,18 @@ def run(
             f"{_last_error(log)}; log: {str(log)!r}"
         )
     return time.monotonic() - start
+
+
+def _wait(process: subprocess.Popen[bytes], deadline: float) -> int:
+    """Wait for the end of a process, or for Ctrl-C, which only the main thread is told of."""
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            return process.wait(min(0.5, max(left, 0)))
+        except subprocess.TimeoutExpired:
+            interrupt.check()
+            if left <= 0:
+                raise
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:

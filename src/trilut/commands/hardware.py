@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import trilut
+from trilut.commands.exploring import compare_files
 from trilut.commands.options import (
     add_command,
     add_hardware_options,
@@ -15,13 +16,13 @@ from trilut.commands.options import (
     number_or_auto,
     positive,
     print_result,
+    print_tables,
 )
 from trilut.errors import TrilutError
 
 __all__ = [
     "add_optimize",
     "add_synth",
-    "add_verify",
     "add_verilog",
 ]
 
@@ -50,13 +51,22 @@ def add_optimize(commands: Any) -> None:
         type=number_or_auto,
         help="narrower features; auto: the fewest bits that lose at most 0.1 pp in validation",
     )
+    parser.add_argument(
+        "--drop-features", action="store_true", help="leave out features that nothing looks at"
+    )
     add_json(parser)
 
 
 def _optimize(args: argparse.Namespace) -> None:
     from trilut.flow import optimize_file
 
-    facts = optimize_file(args.net, args.output, lossy=args.lossy, feature_bits=args.feature_bits)
+    facts = optimize_file(
+        args.net,
+        args.output,
+        lossy=args.lossy,
+        feature_bits=args.feature_bits,
+        unread=not args.drop_features,
+    )
     print_result(args, str(args.output), {key: str(value) for key, value in facts.items()}, facts)
 
 
@@ -108,11 +118,16 @@ def add_verilog(commands: Any) -> None:
         default="verilog",
         help="language; blif and blif-mv hold the gates only",
     )
+    parser.add_argument(
+        "--with-testbench",
+        action="store_true",
+        help="also write DIR/testbench, where 'make' simulates the design with cocotb",
+    )
     add_json(parser)
 
 
 def _verilog(args: argparse.Namespace) -> None:
-    from trilut.flow import write_blif
+    from trilut.flow import write_bench, write_blif
     from trilut.hdl import DesignFormat, InputKind, write_logic, write_verilog
 
     if args.format in ("blif", "blif-mv"):
@@ -127,8 +142,14 @@ def _verilog(args: argparse.Namespace) -> None:
         return
     if args.axi is not None and args.axi % 8:
         raise TrilutError(f"Beats of an AXI stream are whole bytes, not {args.axi} bits")
+    if args.with_testbench and (args.axi or args.margin_port or args.format != "verilog"):
+        raise TrilutError(
+            "A test bench drives plain streams of a Verilog design; "
+            "leave out --axi, --margin-port and --format"
+        )
+    net = trilut.load(args.net)
     design = write_verilog(
-        trilut.load(args.net),
+        net,
         args.output,
         top=args.top,
         pipeline=args.pipeline,
@@ -146,53 +167,9 @@ def _verilog(args: argparse.Namespace) -> None:
         "input": str(design.input_kind),
         "latency_cycles": design.latency,
     }
+    if args.with_testbench:
+        facts["testbench"] = str(write_bench(net, design, args.output / "testbench"))
     print_result(args, "Verilog", {key: str(value) for key, value in facts.items()}, facts)
-
-
-def add_verify(commands: Any) -> None:
-    """Add the command ``verify``."""
-    parser = add_command(
-        commands,
-        "verify",
-        _verify,
-        "simulate the Verilog of a netlist against the reference, bit for bit",
-        "trilut verify build/run/net.trilut",
-    )
-    add_net(parser)
-    add_hardware_options(parser)
-    parser.add_argument("--data", metavar="NAME", help="data set; default: the trained one")
-    parser.add_argument(
-        "--random", metavar="N", type=positive, default=10_000, help="number of random vectors"
-    )
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the stimulus")
-    parser.add_argument(
-        "--simulator",
-        choices=["verilator", "icarus"],
-        default="verilator",
-        help="Verilog simulator",
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="DIR", type=Path, help="directory for the log; default: none kept"
-    )
-    add_json(parser)
-
-
-def _verify(args: argparse.Namespace) -> int:
-    from trilut.flow import verify_file
-
-    result = verify_file(
-        args.net,
-        output=args.output,
-        pipeline=args.pipeline,
-        data=args.data,
-        num_random=args.random,
-        seed=args.seed,
-        simulator=args.simulator,
-    )
-    from trilut.summary import verification_rows
-
-    print_result(args, f"{args.net.name}: RTL against reference", verification_rows(result), result)
-    return 0 if result["passed"] else 1
 
 
 def add_synth(commands: Any) -> None:
@@ -206,7 +183,30 @@ def add_synth(commands: Any) -> None:
     )
     parser.add_argument("net", metavar="NET", type=Path, nargs="?", help="netlist file")
     parser.add_argument("--list", action="store_true", help="list the targets and stop")
-    parser.add_argument("--target", metavar="NAME", default="ecp5", help="target name or file")
+    parser.add_argument(
+        "--compare",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        help="print files synthesis.json side by side, with ratios to the first, and stop",
+    )
+    parser.add_argument(
+        "--target",
+        metavar="NAME,…",
+        action="append",
+        type=_target_names,
+        help="targets, several at once; asic:LIBRARY for standard cells; default: ecp5",
+    )
+    parser.add_argument(
+        "--target-file",
+        metavar="FILE.toml",
+        action="append",
+        default=[],
+        help="a target of your own, as docs/synthesis.md describes it",
+    )
+    parser.add_argument(
+        "--liberty", metavar="FILE", type=Path, help="standard cells of an ASIC, .lib or .lib.gz"
+    )
     parser.add_argument(
         "--pipeline",
         metavar="N|auto",
@@ -216,7 +216,16 @@ def add_synth(commands: Any) -> None:
     )
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of the placer")
     parser.add_argument(
-        "--frequency", metavar="MHZ", type=float, default=200.0, help="clock frequency to aim at"
+        "--seeds", metavar="N", type=positive, default=1, help="number of seeds, from --seed on"
+    )
+    parser.add_argument(
+        "--frequency", metavar="MHZ", type=_above_0, default=200.0, help="clock frequency to aim at"
+    )
+    parser.add_argument(
+        "--timeout", metavar="S", type=_above_0, default=600.0, help="seconds that a step may take"
+    )
+    parser.add_argument(
+        "--no-cache", action="store_true", help="run the tools even if they did all this before"
     )
     parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path, help="directory for logs and reports"
@@ -224,25 +233,88 @@ def add_synth(commands: Any) -> None:
     add_json(parser)
 
 
-def _synth(args: argparse.Namespace) -> int | None:
-    from trilut.synth import target_names
+def _target_names(text: str) -> list[str]:
+    return text.split(",")
 
+
+def _above_0(text: str) -> float:
+    """Read a number above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
+
+
+def _synth(args: argparse.Namespace) -> int | None:
     if args.list:
-        print_result(args, "targets", dict.fromkeys(target_names(), ""), list(target_names()))
+        _list_targets(args)
+        return None
+    if args.compare is not None:
+        compare_files(args, args.compare)
         return None
     if args.net is None or args.output is None:
         print("trilut synth: error: NET and -o DIR are required", file=sys.stderr)
         return 2
-    from trilut.flow import synthesize_file
-    from trilut.summary import synthesis_rows
+    from trilut.flow import synthesize_file, synthesize_targets
+    from trilut.synth import Cache
 
-    result = synthesize_file(
-        args.net,
-        args.output,
-        target=args.target,
-        pipeline=args.pipeline,
-        frequency=args.frequency,
-        seed=args.seed,
-    )
-    print_result(args, f"{args.net.name} on {args.target}", synthesis_rows(result), result)
-    return None
+    targets = [name for names in args.target or [] for name in names]
+    targets += [_target_file(name) for name in args.target_file]
+    settings = {
+        "pipeline": args.pipeline,
+        "frequency": args.frequency,
+        "seed": args.seed,
+        "num_seeds": args.seeds,
+        "liberty": args.liberty,
+        "timeout": args.timeout,
+        "cache": None if args.no_cache else Cache(),
+    }
+    if len(targets) < 2:
+        target = targets[0] if targets else "ecp5" if args.liberty is None else "asic"
+        report = synthesize_file(args.net, args.output, target=target, **settings)
+        print_tables(args, report.tables, report.document)
+        return None
+    reports = synthesize_targets(args.net, args.output, targets, **settings)
+    return _print_reports(args, reports)
+
+
+def _target_file(name: str) -> str:
+    if not name.endswith(".toml"):
+        raise TrilutError(f"Target file {name!r} is not named NAME.toml")
+    return name
+
+
+def _list_targets(args: argparse.Namespace) -> None:
+    from trilut.synth import load_target, target_names
+
+    targets = [load_target(name) for name in target_names()]
+    rows = {
+        target.name: f"{target.title}; {' and '.join(target.programs)}; timing: {target.timing}"
+        for target in targets
+    }
+    document = [
+        {
+            "name": target.name,
+            "title": target.title,
+            "device": target.device,
+            "tools": list(target.programs),
+            "timing": target.timing,
+        }
+        for target in targets
+    ]
+    print_result(args, "targets", rows, document)
+
+
+def _print_reports(args: argparse.Namespace, reports: dict[str, Any]) -> int:
+    """Print the reports of several targets, then why others failed; return the exit status."""
+    errors = {name: item for name, item in reports.items() if isinstance(item, TrilutError)}
+    done = {name: item for name, item in reports.items() if name not in errors}
+    tables = [table for report in done.values() for table in report.tables]
+    documents = {name: report.document for name, report in done.items()}
+    print_tables(args, tables, documents)
+    for name, error in errors.items():
+        print(f"trilut: error: {name}: {error}", file=sys.stderr)
+    return 1 if errors else 0

@@ -8,6 +8,7 @@ from typing import Any
 import trilut
 from trilut.commands.options import (
     add_command,
+    add_hardware_options,
     add_json,
     add_label,
     add_net,
@@ -22,6 +23,7 @@ __all__ = [
     "add_faults",
     "add_gate",
     "add_info",
+    "add_report",
     "add_trace",
     "add_wave",
 ]
@@ -30,18 +32,66 @@ __all__ = [
 def add_info(commands: Any) -> None:
     """Add the command ``info``."""
     parser = add_command(
-        commands, "info", _info, "describe a netlist", "trilut info build/run/net.trilut"
+        commands,
+        "info",
+        _info,
+        "describe a netlist and its gates, beside as many random ones, and estimate its area",
+        "trilut info build/run/net.trilut",
     )
     add_net(parser)
+    add_hardware_options(parser)
     add_json(parser)
 
 
 def _info(args: argparse.Namespace) -> None:
+    from trilut.analysis import analyze, census_rows
+    from trilut.estimate import PARTS, estimate
     from trilut.summary import netlist_facts
 
     netlist = trilut.load(args.net)
     facts = netlist_facts(netlist)
-    print_result(args, netlist.name, {key: str(value) for key, value in facts.items()}, facts)
+    rows = {key: str(value) for key, value in facts.items()}
+    estimates = {part: estimate(netlist, part, pipeline=args.pipeline) for part in PARTS}
+    rows |= {f"estimate, {part}": guess.text for part, guess in estimates.items()}
+    facts["estimate"] = {part: guess.to_dict() for part, guess in estimates.items()}
+    analysis = analyze(netlist)
+    if analysis is not None:
+        facts["analysis"] = analysis
+        rows |= census_rows(analysis)
+    print_result(args, netlist.name, rows, facts)
+
+
+def add_report(commands: Any) -> None:
+    """Add the command ``report``."""
+    parser = add_command(
+        commands,
+        "report",
+        _report,
+        "write a page that shows a run: decisions, gates, circuit, and synthesis if there is any",
+        "trilut report build/run",
+    )
+    parser.add_argument(
+        "run_path",
+        metavar="RUN",
+        type=Path,
+        help="run directory with net.trilut, or a netlist file",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", type=Path, help="directory; default: beside the netlist"
+    )
+    parser.add_argument(
+        "--data", metavar="DATASET", help="name or file of a data set; default: the trained one"
+    )
+    add_label(parser)
+    add_json(parser)
+
+
+def _report(args: argparse.Namespace) -> None:
+    from trilut.rundir import report_run
+
+    data = None if args.data is None else with_label(args.data, args.label)
+    report = report_run(args.run_path, output=args.output, data=data)
+    print_result(args, report.title, report.summary, report.document)
 
 
 def add_gate(commands: Any) -> None:
@@ -60,10 +110,12 @@ def add_gate(commands: Any) -> None:
 
 
 def _gate(args: argparse.Namespace) -> None:
+    from trilut.analysis import gate_properties
     from trilut.gates import parse_gate
     from trilut.summary import gate_facts
 
-    facts = gate_facts(parse_gate(args.gate))
+    gate = parse_gate(args.gate)
+    facts = gate_facts(gate) | gate_properties(gate)
     print_result(
         args, f"gate {facts['id']}", {key: str(value) for key, value in facts.items()}, facts
     )

@@ -55,6 +55,7 @@ def _flow(args: argparse.Namespace) -> int:
         pipeline=args.pipeline,
         target=args.target,
         resume=args.resume,
+        mesh=args.mesh,
     )
     print_result(args, report.title, report.summary, report.document)
     return 0 if report.passed else 1
@@ -81,7 +82,7 @@ def _train(args: argparse.Namespace) -> None:
 
     dataset = with_label(args.dataset, args.label)
     settings = training_settings(args)
-    trained = train_to_directory(dataset, args.output, settings, resume=args.resume)
+    trained = train_to_directory(dataset, args.output, settings, resume=args.resume, mesh=args.mesh)
     print_result(
         args, f"{args.dataset}: test set", accuracy_rows(trained.accuracy), trained.accuracy
     )

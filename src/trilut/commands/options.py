@@ -2,8 +2,11 @@
 
 import argparse
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from trilut.tables import Table
 
 __all__ = [
     "add_command",
@@ -14,10 +17,12 @@ __all__ = [
     "add_net",
     "add_output",
     "add_training_options",
+    "mesh_shape",
     "number_or_auto",
     "numbers",
     "positive",
     "print_result",
+    "print_tables",
     "shares",
     "training_settings",
     "with_label",
@@ -32,7 +37,7 @@ class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
     """Shows the defaults that say something."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
-        if action.default is None or action.default is False:
+        if action.default is None or action.default is False or action.default == []:
             return action.help
         return super()._get_help_string(action)
 
@@ -111,8 +116,35 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
         "--output-layers", metavar="N", type=int, help="how many of the last layers are outputs"
     )
     options.add_argument("--thresholds", metavar="K", type=int, help="thresholds of each feature")
+    options.add_argument("--bits", metavar="N", type=int, help="bits of each feature")
     options.add_argument("--delta", metavar="D", type=float, help="width of the UNKNOWN band, 0…1")
+    options.add_argument(
+        "--spacing",
+        choices=["uniform", "quantile"],
+        help="what the thresholds cut into equal parts: the range or the samples",
+    )
+    options.add_argument(
+        "--minority", metavar="P", type=float, help="leave out trits that fewer samples differ in"
+    )
+    options.add_argument(
+        "--shift", metavar="N", type=int, help="train on images moved by up to N pixels, too"
+    )
+    options.add_argument(
+        "--mirror",
+        action="store_const",
+        const=True,
+        help="train on images with left and right exchanged, too",
+    )
     options.add_argument("--valence", metavar="Q", type=int, help="truth values: 3, or 2")
+    options.add_argument(
+        "--area-weight", metavar="W", type=float, help="weight of the area in the loss, such as 0.1"
+    )
+    options.add_argument(
+        "--prune", metavar="SHARE", type=float, help="share of the gates to free of logic, 0…1"
+    )
+    options.add_argument(
+        "--prune-steps", metavar="N", type=int, help="number of batches while and after pruning"
+    )
     options.add_argument("--steps", metavar="N", type=int, help="number of batches")
     options.add_argument("--batch", metavar="N", type=int, help="samples in a batch")
     options.add_argument("--learning-rate", metavar="R", type=float, help="step size of Adam")
@@ -120,6 +152,21 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     options.add_argument(
         "--resume", action="store_true", help="go on from the checkpoint in DIR, if there is one"
     )
+    options.add_argument(
+        "--mesh",
+        metavar="BATCHxGATE",
+        type=mesh_shape,
+        help="devices to divide batches and gates over, such as 2x4",
+    )
+
+
+def mesh_shape(text: str) -> tuple[int, int]:
+    """Read the shape of a mesh of devices."""
+    try:
+        batch, gate = (positive(number) for number in text.split("x"))
+    except (ValueError, argparse.ArgumentTypeError):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a mesh like 2x4") from None
+    return batch, gate
 
 
 def numbers(text: str) -> tuple[int, ...]:
@@ -148,6 +195,7 @@ def training_settings(args: argparse.Namespace) -> dict[str, Any]:
     names = (
         *("recipe", "layers", "wiring", "window", "candidates", "distance_cost", "skip"),
         *("output_layers", "thresholds", "delta", "valence", "steps", "batch", "learning_rate"),
+        *("spacing", "minority", "shift", "mirror", "bits", "area_weight", "prune", "prune_steps"),
         "seed",
     )
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
@@ -188,3 +236,13 @@ def print_result(
     from trilut.console import print_table
 
     print_table(title, rows)
+
+
+def print_tables(args: argparse.Namespace, tables: Iterable[Table], document: object) -> None:
+    """Print a result as tables, or as JSON if that was asked for."""
+    if args.json:
+        print(json.dumps(document, indent=2))
+        return
+    from trilut import console
+
+    console.print_tables(tables)

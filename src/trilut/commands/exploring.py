@@ -1,0 +1,176 @@
+"""Commands that set results of synthesis side by side."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from trilut.commands.options import (
+    add_command,
+    add_json,
+    add_label,
+    add_output,
+    add_training_options,
+    numbers,
+    positive,
+    print_tables,
+    shares,
+    training_settings,
+    with_label,
+)
+from trilut.errors import TrilutError
+
+__all__ = ["add_explore", "add_literature", "compare_files"]
+
+
+def compare_files(args: argparse.Namespace, paths: Sequence[Path]) -> None:
+    """Print synthesis reports side by side."""
+    from trilut.summary import plain
+    from trilut.synth.compare import compare_reports
+    from trilut.synth.report import read_synthesis_report
+
+    if len(paths) < 2:
+        raise TrilutError(f"A comparison needs at least 2 files synthesis.json, not {len(paths)}")
+    comparison = compare_reports([read_synthesis_report(path) for path in paths])
+    document = {**plain(comparison), "differing": plain(comparison.differing)}
+    print_tables(args, [comparison.table], document)
+
+
+def add_literature(commands: Any) -> None:
+    """Add the command ``literature``."""
+    parser = add_command(
+        commands,
+        "literature",
+        _literature,
+        "print published results, and ours beside them where conventions allow",
+        "trilut literature mnist --beside build/synth/synthesis.json",
+    )
+    parser.add_argument(
+        "dataset", metavar="DATASET", nargs="?", help="data set; default: all that have results"
+    )
+    parser.add_argument(
+        "--beside",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="synthesis.json of our own on that data set",
+    )
+    parser.add_argument(
+        "--markdown", action="store_true", help="print all of it as Markdown, as in docs/"
+    )
+    add_json(parser)
+
+
+def _literature(args: argparse.Namespace) -> None:
+    from trilut.summary import plain
+    from trilut.synth.literature import (
+        literature_datasets,
+        literature_page,
+        literature_tables,
+        published,
+    )
+    from trilut.synth.report import read_synthesis_report
+
+    if args.markdown:
+        print(literature_page(), end="")
+        return
+    if args.beside and args.dataset is None:
+        raise TrilutError("Name the data set that the reports of --beside are of")
+    ours = [read_synthesis_report(path) for path in args.beside]
+    names = literature_datasets() if args.dataset is None else (args.dataset,)
+    tables = [table for name in names for table in literature_tables(name, ours)]
+    results = [result for result in published() if result.dataset in names]
+    document = {"published": plain(results), "ours": [report.document for report in ours]}
+    print_tables(args, tables, document)
+
+
+def add_explore(commands: Any) -> None:
+    """Add the command ``explore``."""
+    parser = add_command(
+        commands,
+        "explore",
+        _explore,
+        "train and synthesise many designs, and show which of them no other beats",
+        "trilut explore digits -o build/explore --layers 500,200 --layers 1000,500 "
+        "--delta 0.25,0.5 --pipeline 1,2,4",
+    )
+    parser.add_argument("dataset", metavar="DATASET", nargs="?", help="data set to train on")
+    add_label(parser)
+    add_output(parser, "networks, reports and the picture; what is finished there is kept")
+    # The options of training are all there, and those that are varied take several values.
+    parser.conflict_handler = "resolve"
+    add_training_options(parser)
+    points = parser.add_argument_group("points: every combination of these")
+    points.add_argument(
+        "--layers",
+        metavar="N,N,…",
+        type=numbers,
+        action="append",
+        help="gates of each layer; again for another network",
+    )
+    points.add_argument("--delta", metavar="D,D,…", type=shares, help="widths of the UNKNOWN band")
+    points.add_argument("--thresholds", metavar="K,K,…", type=_counts, help="thresholds a feature")
+    points.add_argument("--prune", metavar="P,P,…", type=shares, help="shares of simple gates")
+    points.add_argument(
+        "--area-weight", metavar="W,W,…", type=_decimals, help="weights of the area in the loss"
+    )
+    points.add_argument(
+        "--net",
+        metavar="FILE",
+        type=Path,
+        action="append",
+        help="a netlist to take; again for more",
+    )
+    points.add_argument(
+        "--pipeline", metavar="N,N,…", type=_counts, help="layers between registers; default: 2"
+    )
+    points.add_argument("--target", metavar="NAME", default="ecp5", help="target name or file")
+    points.add_argument(
+        "--no-route", action="store_true", help="area only: neither place nor route"
+    )
+    points.add_argument(
+        "--frequency", metavar="MHZ", type=float, default=200.0, help="clock frequency to aim at"
+    )
+    points.add_argument(
+        "--timeout", metavar="S", type=positive, default=600, help="seconds for a step of a tool"
+    )
+    points.add_argument(
+        "--jobs", metavar="N", type=positive, help="points at a time; default: one per core"
+    )
+    add_json(parser)
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    return tuple(positive(count) for count in text.split(","))
+
+
+def _decimals(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(number) for number in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list like 0.1,0.2") from None
+
+
+def _explore(args: argparse.Namespace) -> int:
+    from trilut.synth.cache import Cache
+    from trilut.synth.explore import AXES, explore, training_grid
+
+    settings = training_settings(args)
+    varied = {name: settings.pop(name) for name in AXES if name in settings}
+    dataset = None if args.dataset is None else with_label(args.dataset, args.label)
+    found = explore(
+        args.output,
+        dataset=dataset,
+        settings=training_grid(varied, settings),
+        nets=args.net or (),
+        pipelines=args.pipeline or (2,),
+        target=args.target,
+        route=not args.no_route,
+        frequency=args.frequency,
+        timeout=args.timeout,
+        jobs=args.jobs,
+        cache=Cache(),
+    )
+    print_tables(args, [found.table], found.document)
+    return 1 if found.num_failed else 0

@@ -1,0 +1,66 @@
+"""The command that repeats the paper's experiments."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from trilut.commands.options import add_command, add_json, print_result
+from trilut.errors import TrilutError
+
+__all__ = ["add_paper"]
+
+
+def add_paper(commands: Any) -> None:
+    """Add the command ``paper``."""
+    parser = add_command(
+        commands,
+        "paper",
+        _paper,
+        "repeat tables and figures of the paper, beside what it reports",
+        "trilut paper synthetic gap -o build/paper, or: trilut paper all --scale full --resume",
+    )
+    parser.add_argument(
+        "experiments", metavar="TABLE|FIGURE|all", nargs="*", help="what to repeat; see --list"
+    )
+    parser.add_argument("--list", action="store_true", help="list what there is, and stop")
+    parser.add_argument(
+        "--scale",
+        choices=["small", "full"],
+        default="small",
+        help="small shrinks CIFAR-10 and takes half an hour, full is what the paper trained",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        type=Path,
+        default=Path("build/paper"),
+        help="directory for results.md, its figures and the trainings",
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="keep finished trainings and go on with the others"
+    )
+    add_json(parser)
+
+
+def _paper(args: argparse.Namespace) -> None:
+    from trilut.paper import EXPERIMENTS, SCALES, run_paper
+    from trilut.paper.runner import needed_runs
+
+    scale = SCALES[args.scale]
+    if args.list:
+        rows = {
+            name: f"{experiment.title}: {len(needed_runs([experiment], scale))} trainings"
+            for name, experiment in EXPERIMENTS.items()
+        }
+        print_result(args, f"experiments, --scale {args.scale}", rows, rows)
+        return
+    if not args.experiments:
+        raise TrilutError("No experiment is named; expected all, or names from trilut paper --list")
+    result = run_paper(args.experiments, args.output, scale=scale, resume=args.resume)
+    rows = {
+        "page": str(result.page),
+        "trainings": f"{result.trained} run, {result.kept} kept",
+        "processor time": f"{result.cpu_seconds:.0f} s for all trainings",
+    }
+    print_result(args, "paper", rows, result)

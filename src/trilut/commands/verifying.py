@@ -1,0 +1,89 @@
+"""The command that checks hardware against its netlist."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from trilut.commands.options import (
+    add_command,
+    add_hardware_options,
+    add_json,
+    add_net,
+    positive,
+    print_result,
+)
+
+__all__ = ["add_verify"]
+
+# As in trilut.verify, which cannot be asked here: `--help` must not wait for Amaranth.
+_LEVELS = ("rtl", "formal", "mapped")
+
+
+def add_verify(commands: Any) -> None:
+    """Add the command ``verify``."""
+    parser = add_command(
+        commands,
+        "verify",
+        _verify,
+        "check that the hardware of a netlist computes what the netlist says",
+        "trilut verify build/run/net.trilut --level rtl,formal",
+    )
+    add_net(parser)
+    add_hardware_options(parser)
+    parser.add_argument(
+        "--level",
+        metavar="LEVEL,…",
+        type=_levels,
+        help="rtl (simulation), formal (proof), mapped (simulation after synthesis), or all; "
+        "default: rtl, and formal up to 10,000 gates",
+    )
+    parser.add_argument("--target", metavar="NAME", default="ecp5", help="part of level mapped")
+    parser.add_argument("--data", metavar="NAME", help="data set; default: the trained one")
+    parser.add_argument(
+        "--random", metavar="N", type=positive, default=10_000, help="number of random vectors"
+    )
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the stimulus")
+    parser.add_argument(
+        "--simulator",
+        choices=["verilator", "icarus"],
+        default="verilator",
+        help="Verilog simulator",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        type=Path,
+        help="directory for verification.json and the logs; default: none kept",
+    )
+    add_json(parser)
+
+
+def _levels(text: str) -> tuple[str, ...]:
+    """Read a list of levels."""
+    levels = _LEVELS if text == "all" else tuple(text.split(","))
+    for level in levels:
+        if level not in _LEVELS:
+            raise argparse.ArgumentTypeError(
+                f"{level!r} is not a level; there are {', '.join(_LEVELS)} and all"
+            )
+    return levels
+
+
+def _verify(args: argparse.Namespace) -> int:
+    from trilut.flow import verify_file
+
+    result = verify_file(
+        args.net,
+        output=args.output,
+        data=args.data,
+        levels=args.level,
+        pipeline=args.pipeline,
+        target=args.target,
+        num_random=args.random,
+        seed=args.seed,
+        simulator=args.simulator,
+    )
+    title = f"{args.net.name}: hardware against netlist"
+    print_result(args, title, result.rows, result.to_dict())
+    return 0 if result.passed else 1

@@ -1,0 +1,154 @@
+"""Broken files: every reader answers with a clear error, soon, and in little memory."""
+
+import gzip
+import io
+import json
+import re
+import struct
+import tracemalloc
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from circuits import random_netlist
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_synth_report import some_report
+
+from trilut import TrilutError, load
+from trilut.data import load_dataset
+from trilut.data.images import parse_cifar_binary, parse_cifar_pickle, parse_idx
+from trilut.format import dumps
+from trilut.synth import load_target
+from trilut.synth.liberty import read_liberty
+from trilut.synth.report import read_synthesis_report
+
+ROOT = Path(__file__).parent.parent
+# What a reader may take at most, above what the file itself takes.
+MOST_BYTES = 32 << 20
+# Values that a length or a count in a file could be broken to.
+NUMBERS = (b"0", b"-1", b"4294967295", b"1e308", b"NaN", b"9" * 400, b"\xff\xff\xff\xff", b"null")
+
+
+def read_idx(path: Path) -> object:
+    return parse_idx(path.read_bytes(), "file")
+
+
+def npz_file() -> bytes:
+    content = io.BytesIO()
+    rng = np.random.default_rng(0)
+    np.savez(content, x=rng.integers(0, 255, (30, 4), dtype=np.uint8), y=np.arange(30) % 3)
+    return content.getvalue()
+
+
+def csv_file() -> bytes:
+    rows = [
+        f"{index % 7},{index * 0.5},{'' if index % 5 else index},c{index % 2}"
+        for index in range(24)
+    ]
+    return "\n".join(["a,b,d,label", *rows, ""]).encode()
+
+
+def target_file() -> bytes:
+    return (ROOT / "src/trilut/synth/targets/ecp5.toml").read_bytes()
+
+
+def liberty_file() -> bytes:
+    return (
+        b'library (small) { time_unit : "1ns"; cell (INV) { area : 1.5;\n'
+        b"pin (A) { direction : input; capacitance : 0.01; }\n"
+        b'pin (Y) { direction : output; function : "!A"; timing () { related_pin : "A";\n'
+        b'cell_rise (t) { values ("0.1, 0.2", "0.3, 0.4"); } } } } }\n'
+    )
+
+
+def report_file() -> bytes:
+    return json.dumps(some_report().document).encode()
+
+
+def netlist_file() -> bytes:
+    net = random_netlist(
+        0, num_inputs=8, num_gates=12, num_outputs=6, num_classes=2, with_encoder=True
+    )
+    return dumps(net).encode()
+
+
+READERS: dict[str, tuple[str, Callable[[], bytes], Callable[[Path], object]]] = {
+    "netlist": ("net.trilut", netlist_file, load),
+    "CSV": ("data.csv", csv_file, lambda path: load_dataset(str(path))),
+    "npz": ("data.npz", npz_file, lambda path: load_dataset(str(path))),
+    "IDX": ("images", lambda: struct.pack(">4B3I", 0, 0, 8, 3, 5, 4, 4) + bytes(80), read_idx),
+    "CIFAR, binary": (
+        "batch",
+        lambda: bytes(2 * 3073),
+        lambda path: parse_cifar_binary(path.read_bytes(), "file"),
+    ),
+    "CIFAR, Python": (
+        "batch",
+        lambda: b"\x80\x04}.",
+        lambda path: parse_cifar_pickle(path.read_bytes(), "file"),
+    ),
+    "target": ("part.toml", target_file, lambda path: load_target(str(path))),
+    "liberty": ("cells.lib", liberty_file, read_liberty),
+    "compressed liberty": ("cells.lib.gz", lambda: gzip.compress(liberty_file()), read_liberty),
+    "synthesis report": ("synthesis.json", report_file, read_synthesis_report),
+}
+
+
+@st.composite
+def damage(draw: st.DrawFn) -> Callable[[bytes], bytes]:
+    """Return a function that breaks the content of a file."""
+    kind = draw(st.sampled_from(["cut", "flip", "number", "repeat", "delete", "noise"]))
+    start, length = draw(st.floats(0, 1)), draw(st.integers(1, 40))
+    octets = draw(st.binary(min_size=1, max_size=40))
+    which, number = draw(st.floats(0, 1)), draw(st.sampled_from(NUMBERS))
+
+    def broken(content: bytes) -> bytes:
+        place = int(start * len(content))
+        end = place + length
+        if kind == "cut":
+            return content[:place]
+        if kind == "flip":
+            return content[:place] + octets + content[place + len(octets) :]
+        if kind == "repeat":
+            return content[:end] + content[place:]
+        if kind == "delete":
+            return content[:place] + content[end:]
+        numbers = list(re.finditer(rb"-?\d+(\.\d+)?", content))
+        if kind == "number" and numbers:
+            match = numbers[int(which * (len(numbers) - 1))]
+            return content[: match.start()] + number + content[match.end() :]
+        return octets * length
+
+    return broken
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_an_undamaged_file_can_be_read(reader, tmp_path):
+    name, content, read = READERS[reader]
+    if reader == "CIFAR, Python":
+        return  # A pickle of nothing: only the damage is of interest.
+    (tmp_path / name).write_bytes(content())
+    read(tmp_path / name)
+
+
+@pytest.mark.parametrize("reader", READERS)
+@settings(
+    deadline=5000,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(damage=damage())
+def test_a_damaged_file_gives_a_clear_error_or_none(reader, tmp_path, damage):
+    name, content, read = READERS[reader]
+    path = tmp_path / name
+    path.write_bytes(damage(content()))
+    tracemalloc.start()
+    # Any other exception fails the test.
+    with suppress(TrilutError):
+        read(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < MOST_BYTES + 8 * path.stat().st_size

@@ -1,0 +1,38 @@
+import pytest
+
+from trilut.data import load_dataset
+from trilut.hdl import write_verilog
+from trilut.synth import load_target, synthesize, target_names
+from trilut.training import TrainingConfig, train
+
+pytestmark = [pytest.mark.synth, pytest.mark.slow]
+
+# Small enough for the smallest part, and for wiring that was not learned to be routed.
+LAYERS = {"moons": (32, 16), "digits": (120, 60)}
+TARGETS = [*(name for name in target_names() if name != "ice40"), "asic:freepdk45"]
+
+
+@pytest.fixture(scope="module", params=LAYERS)
+def net(request):
+    dataset = load_dataset(request.param)
+    config = TrainingConfig.for_dataset(dataset, layers=LAYERS[request.param], steps=200)
+    return train(dataset, config).netlist
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_target(net, name, tmp_path):
+    target = load_target(name)
+    design = write_verilog(net, tmp_path, target=target.sums)
+    result = synthesize(design.path, design.top, target, out=tmp_path, timeout=1800)
+    cells = result.cells
+    assert cells.other == 0
+    assert cells.ff > 0
+    assert (cells.gate if target.library else getattr(cells, target.lut)) > 0
+    assert {"encoder", "groupsum", "argmax", "control"} <= set(result.blocks)
+    assert result.levels > 0
+    if target.place_and_route or target.library:
+        assert result.timing.method == target.timing
+        assert 20 < result.timing.fmax_mhz < 5000
+        assert result.port_registers > 0
+    else:
+        assert result.timing is None

@@ -1,0 +1,169 @@
+import json
+
+import numpy as np
+import pytest
+from circuits import random_netlist
+
+from trilut.errors import FormatError, ToolError
+from trilut.hdl import write_logic
+from trilut.sim.packing import pack_trits
+from trilut.synth import load_target, synthesize
+from trilut.synth.activity import Simulation, estimate_energy
+from trilut.synth.graph import count_levels, drivers, evaluation_order
+from trilut.synth.library import load_library
+from trilut.synth.sta import slowest_path
+
+GENERIC = load_library("generic")
+SETUP, CLOCK_TO_Q, NAND2, INV = 0.03, 0.08, 0.015, 0.01
+# Of a pin, in pF; and what a pF costs in ns of delay, and of slew.
+PIN, RESISTANCE, SLEW = 0.002, 2.0, 2.4
+
+
+def cell(cell_type, **connections):
+    return {
+        "type": cell_type,
+        "connections": {pin: [bit] for pin, bit in connections.items()},
+        "port_directions": {pin: "output" if pin in ("Y", "Q") else "input" for pin in connections},
+    }
+
+
+def chain():
+    return {
+        "ports": {"clk": {"direction": "input", "bits": [2]}},
+        "cells": {
+            "first": cell("DFF", C=2, D="0", Q=3),
+            "nand": cell("NAND2", A=3, B="1", Y=4),
+            "inv": cell("INV", A=4, Y=5),
+            "last": cell("DFF", C=2, D=5, Q=6),
+        },
+    }
+
+
+def test_delay_of_a_chain_by_hand():
+    path = slowest_path(chain(), GENERIC)
+    assert [stage.cell for stage in path] == ["first", "nand", "inv", "last"]
+    load = PIN * RESISTANCE
+
+    def slew(delay):
+        return 0.8 * delay + PIN * SLEW
+
+    expected = [
+        CLOCK_TO_Q + 0.2 * 0.01 + load,
+        NAND2 + 0.2 * slew(CLOCK_TO_Q) + load,
+        INV + 0.2 * slew(NAND2) + load,
+        SETUP + (slew(INV) - 0.01) * 0.03 / 0.49,
+    ]
+    assert [stage.delay for stage in path] == pytest.approx(expected, abs=1e-4)
+    assert path[-1].time == pytest.approx(sum(stage.delay for stage in path))
+
+
+def test_no_registers_no_path():
+    assert slowest_path({"cells": {"inv": cell("INV", A=2, Y=3)}}, GENERIC) == []
+
+
+def test_levels():
+    kind = load_target("ecp5").kind
+    module = {
+        "cells": {
+            "a": cell("LUT4", A=2, Y=3),
+            "low": cell("CCU2C", A0=3, CIN="0", Y=4),
+            "high": cell("CCU2C", A0=2, CIN=4, Y=5),
+            "b": cell("LUT4", A=5, Y=6),
+            "ff": cell("TRELLIS_FF", DI=6, Q=7),
+            "c": cell("LUT4", A=7, Y=8),
+        }
+    }
+    assert count_levels(module, kind) == 3
+    module["cells"]["high"]["connections"] = {"A0": [4], "CIN": ["0"], "Y": [5]}
+    assert count_levels(module, kind) == 4
+
+
+def test_loop():
+    module = {"cells": {"a": cell("INV", A=2, Y=3), "b": cell("INV", A=3, Y=2)}}
+    with pytest.raises(ToolError, match=r"^The mapped design has a loop through cell '[ab]'$"):
+        evaluation_order(module, drivers(module), lambda cell_type: False)
+
+
+def test_energy_of_a_register_that_follows_its_input():
+    module = {
+        "ports": {
+            "clk": {"direction": "input", "bits": [2]},
+            "x": {"direction": "input", "bits": [3]},
+        },
+        "cells": {"ff": cell("DFF", C=2, D=3, Q=4), "inv": cell("INV", A=4, Y=5)},
+    }
+    energy = estimate_energy(module, GENERIC)
+    # Three nets, each changing in half of the cycles; the last one drives nothing.
+    assert energy.activity == pytest.approx(0.5, abs=0.05)
+    assert energy.switching_pj == pytest.approx(PIN + 2 * PIN * 0.25, rel=0.05)
+    assert energy.internal_pj == pytest.approx(2 * 0.002 + 0.5 * (0.004 + 0.0007), rel=0.05)
+
+
+def test_energy_needs_a_voltage():
+    library = load_library("generic")
+    library.voltage = None
+    assert estimate_energy(chain(), library) is None
+
+
+@pytest.fixture(scope="module")
+def logic(tmp_path_factory):
+    out = tmp_path_factory.mktemp("asic")
+    net = random_netlist(3, num_inputs=8, num_gates=40, num_outputs=10)
+    path = write_logic(net, out)
+    return net, synthesize(path, "trilut_top", load_target("asic"), out=out, blocks=False), out
+
+
+@pytest.mark.synth
+def test_mapped_cells_compute_the_netlist(logic):
+    net, _, out = logic
+    module = json.loads((out / "yosys.json").read_text())["modules"]["trilut_top"]
+    trits = np.random.default_rng(0).integers(-1, 2, (500, 8)).astype(np.int8)
+    values = Simulation(module, GENERIC, 500).cycle({"in_trits": pack_trits(trits).astype(bool)})
+    found = np.stack([values[bit] for bit in module["ports"]["out_trits"]["bits"]], axis=1)
+    np.testing.assert_array_equal(found, pack_trits(net.evaluate(trits)).astype(bool))
+
+
+@pytest.mark.synth
+def test_result_of_an_asic(logic):
+    _, result, _ = logic
+    document = result.to_dict()
+    assert json.loads(json.dumps(document)) == document
+    asic = document["asic"]
+    assert asic["is_invented"]
+    assert sum(asic["cell_counts"].values()) == result.cells.gate
+    assert sum(asic["cell_areas"].values()) == pytest.approx(result.cells.area)
+    assert result.cells.gate_equivalents == pytest.approx(result.cells.area, abs=0.1)
+    assert (result.cells.ff, result.cells.other) == (0, 0)
+    # Two bits a trit, constant outputs left out.
+    assert 30 < result.port_registers <= 36
+    assert asic["leakage_nw"] > 0
+    assert asic["energy"]["is_estimate"]
+    assert document["timing_method"] == "static, no wires"
+    path = result.timing.critical_path
+    assert (path[0].kind, path[-1].kind) == ("clk-to-q", "setup")
+    assert {path[0].block, path[-1].block} == {"port"}
+    assert sum(hop.delay_ns for hop in path) == pytest.approx(result.timing.period_ns, abs=0.01)
+
+
+def test_liberty_file_that_is_none(tmp_path):
+    (tmp_path / "x.lib").write_text("module top();")
+    (tmp_path / "x.v").write_text("")
+    with pytest.raises(FormatError) as caught:
+        synthesize(
+            tmp_path / "x.v",
+            "top",
+            load_target("asic"),
+            out=tmp_path,
+            liberty=tmp_path / "x.lib",
+        )
+    assert str(caught.value) == (
+        f"{str(tmp_path / 'x.lib')!r} is not a liberty file: "
+        "line 1 is not part of a group 'library'"
+    )
+
+
+def test_liberty_file_for_an_fpga(tmp_path):
+    with pytest.raises(ToolError, match=r"^Target 'ecp5' is no ASIC and takes no liberty file$"):
+        synthesize(
+            tmp_path / "x.v", "top", load_target("ecp5"), out=tmp_path, liberty=tmp_path / "x.lib"
+        )

@@ -1,0 +1,77 @@
+import json
+
+import pytest
+from circuits import random_netlist
+
+from trilut.cli import main
+from trilut.format import save
+from trilut.synth import load_target, target_names
+
+
+@pytest.fixture
+def net(tmp_path):
+    path = tmp_path / "net.trilut"
+    save(
+        random_netlist(
+            1, num_inputs=4, num_gates=6, num_outputs=4, num_classes=2, with_encoder=True
+        ),
+        path,
+    )
+    return path
+
+
+def test_list(capsys):
+    assert main(["synth", "--list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [target["name"] for target in listed] == list(target_names())
+    assert {target["timing"] for target in listed} == {
+        "post-route",
+        "static, no wires",
+        "none, logic levels only",
+    }
+    assert listed[0]["title"] == load_target("asic").title
+
+
+@pytest.mark.parametrize("option", ["--timeout", "--frequency"])
+@pytest.mark.parametrize("value", ["0", "-1", "nan", "x"])
+def test_number_that_is_not_above_0(option, value, capsys):
+    with pytest.raises(SystemExit):
+        main(["synth", f"{option}={value}"])
+    assert f"argument {option}: {value!r} is not a number above 0" in capsys.readouterr().err
+
+
+def test_target_file_of_another_name(net, tmp_path, capsys):
+    arguments = ["synth", str(net), "-o", str(tmp_path / "o"), "--target-file", "mine.txt"]
+    assert main(arguments) == 1
+    assert capsys.readouterr().err == (
+        "trilut: error: Target file 'mine.txt' is not named NAME.toml\n"
+    )
+
+
+@pytest.mark.synth
+def test_one_target_fails_and_the_other_does_not(net, tmp_path, monkeypatch, capsys):
+    nextpnr = tmp_path / "nextpnr"
+    nextpnr.write_text(
+        '#!/bin/sh\nif [ "$1" = -V ]; then echo nextpnr-0.11; exit; fi\n'
+        "echo 'ERROR: no way through'\nexit 1\n"
+    )
+    nextpnr.chmod(0o755)
+    monkeypatch.setenv("NEXTPNR_ICE40", str(nextpnr))
+    monkeypatch.setenv("TRILUT_CACHE", str(tmp_path / "cache"))
+    out = tmp_path / "o"
+    assert main(["synth", str(net), "-o", str(out), "--target", "ice40,asic", "--json"]) == 1
+    printed = capsys.readouterr()
+    assert printed.err.splitlines()[-1] == (
+        "trilut: error: ice40: nextpnr-ice40 failed in step 'place and route': "
+        f"ERROR: no way through; log: {str(out / 'ice40' / 'logs' / 'nextpnr.log')!r}; "
+        f"the area is in {str(out / 'ice40' / 'synthesis.json')!r}"
+    )
+    assert list(json.loads(printed.out)) == ["asic"]
+    assert (out / "ice40" / "logs" / "nextpnr.log").read_text() == "ERROR: no way through\n"
+    partial = json.loads((out / "ice40" / "synthesis.json").read_text())["synthesis"]
+    assert partial["lut4"] > 0
+    assert partial["fmax_mhz"] is None
+    assert partial["incomplete"].startswith("nextpnr-ice40 failed in step 'place and route'")
+    whole = json.loads((out / "asic" / "synthesis.json").read_text())["synthesis"]
+    assert whole["fmax_mhz"] > 0
+    assert whole["asic"]["is_invented"]
