@@ -97,6 +97,8 @@ class _Ports:
         outputs = ["out_trits"] if net.head is None else ["out_class", "out_margin", "out_unknown"]
         if net.head is not None and "out_scores" in widths:
             outputs.append("out_scores")
+        if "select" in widths:
+            inputs.append("select")
         streams = ["clk", "rst", "in_valid", "in_ready", "out_valid", "out_ready"]
         for name in (*streams, *inputs, *outputs):
             if name not in widths:
@@ -121,6 +123,9 @@ class RtlModel:
     ----------
     cycles : int
         Clock cycles simulated so far.
+    select : int
+        The value of the input ``select``, if the design has one: campaigns of faults choose with
+        it what is wrong.
     """
 
     def __init__(self, net: Netlist, library: Path, ports: _Ports) -> None:
@@ -133,6 +138,7 @@ class RtlModel:
         self._functions.trilut_run.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int64] * 2
         self._model = self._functions.trilut_make()
         self.cycles = 0
+        self.select = 0
         weakref.finalize(self, self._functions.trilut_free, self._model)
 
     def classify(self, samples: FeatureVectors | ArrayLike) -> Decisions:
@@ -174,7 +180,10 @@ class RtlModel:
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _batch(self, vectors: FeatureVectors | NDArray[np.generic]) -> dict[str, NDArray[np.int64]]:
-        words = np.concatenate([_to_words(bits) for bits in self._pack(vectors)], axis=1)
+        packed = self._pack(vectors)
+        if width := self._ports.inputs.get("select"):
+            packed.append(pack_integers([[self.select]] * len(vectors), [width], signed=False))
+        words = np.concatenate([_to_words(bits) for bits in packed], axis=1)
         widths = [-(-width // 32) for width in self._ports.outputs.values()]
         out = np.empty((len(words), sum(widths)), dtype=np.uint32)
         cycles = self._functions.trilut_run(

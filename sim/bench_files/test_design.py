@@ -7,6 +7,7 @@ test with the vector, what was expected and what came.
 import csv
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
@@ -16,7 +17,7 @@ PAUSE = 0.2  # the chance, each cycle, that a side pauses
 PATIENCE = 10_000  # cycles without a result after which the design counts as hung
 
 
-def read_vectors():
+def read_vectors() -> list[dict[str, Any]]:
     """Return a dictionary for each line: its origin, and the value of each port."""
     with open(Path(__file__).with_name("vectors.csv"), newline="") as file:
         rows = list(csv.DictReader(file))
@@ -26,7 +27,7 @@ def read_vectors():
     ]
 
 
-async def reset(dut):
+async def reset(dut: Any) -> None:
     """Reset for three cycles, with both sides quiet."""
     dut.rst.value = 1
     dut.in_valid.value = 0
@@ -36,7 +37,7 @@ async def reset(dut):
     dut.rst.value = 0
 
 
-async def drive(dut, vectors, rng):
+async def drive(dut: Any, vectors: list[dict[str, Any]], rng: Random) -> None:
     """Offer each vector until the design takes it."""
     for vector in vectors:
         while rng.random() < PAUSE:
@@ -51,7 +52,7 @@ async def drive(dut, vectors, rng):
         dut.in_valid.value = 0
 
 
-async def check(dut, vectors, rng):
+async def check(dut: Any, vectors: list[dict[str, Any]], rng: Random) -> None:
     """Compare the result of each vector."""
     outputs = [name for name in vectors[0] if name.startswith("out_")]
     for number, vector in enumerate(vectors):
@@ -63,7 +64,7 @@ async def check(dut, vectors, rng):
         )
 
 
-async def take(dut, outputs, rng):
+async def take(dut: Any, outputs: list[str], rng: Random) -> dict[str, int]:
     """Wait for the next result, with pauses, and return it."""
     for _ in range(PATIENCE):
         ready = rng.random() >= PAUSE
@@ -75,7 +76,7 @@ async def take(dut, outputs, rng):
 
 
 @cocotb.test()
-async def every_vector(dut):
+async def every_vector(dut: Any) -> None:
     """Drive and check all vectors, and see that nothing else comes out."""
     vectors = read_vectors()
     Clock(dut.clk, 10, "ns").start()

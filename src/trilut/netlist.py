@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from trilut.head import Decisions, Head
 
 if TYPE_CHECKING:
     from trilut.sim.rtl import RtlModel
+    from trilut.verify import Verification
 
 __all__ = ["Netlist"]
 
@@ -228,6 +229,12 @@ class Netlist:
                 self, Path(directory), pipeline=pipeline, scores=self.head is not None
             )
             return build_rtl(self, design.path, design.top)
+
+    def verify(self, **settings: Any) -> "Verification":
+        """Build the hardware and check that it computes this; see :func:`trilut.verify.verify`."""
+        from trilut.verify import verify
+
+        return verify(self, **settings)
 
     def _checked_inputs(self, trits: ArrayLike) -> NDArray[np.int8]:
         inputs = np.asarray(trits)

@@ -1,0 +1,333 @@
+# amaranth: UnusedElaboratable=no
+# A design may be made only to ask whether it fits the line.
+"""The design on a board: a serial link, a classifier between, and a self-test at the start."""
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from trilut.boards.framing import FrameReceiver, FrameTransmitter
+from trilut.boards.loader import VectorLoader
+from trilut.boards.protocol import (
+    ANSWER_BYTES,
+    HEADER_BYTES,
+    VERSION,
+    Fault,
+    Identity,
+    Kind,
+    payload_bytes,
+    payloads,
+    value_bytes,
+)
+from trilut.boards.selftest import SelfTest, self_test_vectors
+from trilut.boards.uart import MIN_CYCLES_PER_BIT, UartReceiver, UartTransmitter
+from trilut.errors import NetlistError, TrilutError
+from trilut.format import digest
+from trilut.hdl.classifier import Classifier, InputKind
+from trilut.hdl.fabric import layer_verilog
+from trilut.hdl.layer import LayerPlan
+from trilut.netlist import Netlist
+from trilut.optimize import optimize
+
+__all__ = ["BoardDesign"]
+
+# How far the speed of the line may be off; at 5 % the last bit of a byte would be missed.
+_BAUD_TOLERANCE = 0.02
+_BITS_PER_BYTE = 10
+# What a host needs at most between two bytes of a frame, with the operating system in between.
+_TIMEOUT_SECONDS = 0.1
+_WORD_BITS = 16
+_MAX_WORDS = (HEADER_BYTES + max(ANSWER_BYTES.values())) // 2
+
+
+class BoardDesign(wiring.Component):
+    """A netlist behind a serial line.
+
+    The line and its frames are specified in ``docs/boards.md``. One request is served at a time:
+    when a vector's frame has ended and its checksum is right, the classifier runs once, and the
+    answer begins as soon as its result is there. Every frame that is not accepted is counted by its
+    fault, and answered with that fault unless it is mere noise or an answer is being sent. Reset
+    forgets everything. The self-test then takes a few cycles for each of its bytes and trits, and
+    until it is over nothing is heard.
+
+    Parameters
+    ----------
+    netlist : Netlist
+        A circuit with an encoder and a head.
+    clock_hz : float
+        Frequency of the clock.
+    baud : int
+        Bits per second on the line.
+    pipeline, target, layer_module
+        As of :class:`~trilut.hdl.classifier.Classifier`.
+    timeout : int, optional
+        Clock cycles after which an unfinished frame is given up; a tenth of a second by default.
+
+    Raises
+    ------
+    NetlistError
+        If the netlist cannot stand behind a line.
+    TrilutError
+        If the clock is too slow for the line.
+
+    Attributes
+    ----------
+    netlist, circuit : Netlist
+        What was asked for, and what is built: the same, optimised.
+    classifier : Classifier
+        The circuit.
+    cycles_per_bit : int
+        Clock cycles of a bit on the line.
+    self_tests : Decisions
+        The answers that the self-test expects.
+
+    Members
+    -------
+    rx, tx : :py:`In(1)`, :py:`Out(1)`
+        The line.
+    lights : :py:`Out`
+        For LEDs, the most important first: the self-test passed; the last answer was UNKNOWN; the
+        bits of the last class, lowest first.
+    """
+
+    def __init__(
+        self,
+        netlist: Netlist,
+        *,
+        clock_hz: float,
+        baud: int,
+        pipeline: int = 2,
+        target: str = "generic",
+        layer_module: Callable[[LayerPlan], str] | None = None,
+        timeout: int | None = None,
+    ):
+        _check_netlist(netlist)
+        assert netlist.encoder is not None
+        assert netlist.head is not None
+        self.netlist = netlist
+        self.clock_hz = clock_hz
+        self.cycles_per_bit = _cycles_per_bit(clock_hz, baud)
+        self.circuit = optimize(netlist).netlist
+        self.classifier = Classifier(
+            self.circuit,
+            pipeline=pipeline,
+            input_kind=InputKind.TRITS,
+            target=target,
+            encoded=True,
+            layer_module=layer_module,
+        )
+        _check_widths(self.classifier)
+        inputs = set(range(netlist.num_inputs))
+        read = {*self.circuit.a.tolist(), *self.circuit.b.tolist(), *self.circuit.outputs.tolist()}
+        self._loader = VectorLoader(netlist.encoder, sorted(inputs & read))
+        self._check_speed(baud)
+        self.timeout = timeout or int(clock_hz * _TIMEOUT_SECONDS)
+        length = payload_bytes(netlist.encoder)
+        vectors, self.self_tests = self_test_vectors(netlist, length)
+        self._self_test = SelfTest(
+            b"".join(payloads(netlist.encoder, vectors)),
+            self._expected(),
+            len(self.classifier.out_class) + len(self.classifier.out_margin) + 1,
+        )
+        self._lengths: dict[int, int] = {Kind.IDENTIFY: 0, Kind.STATUS: 0, Kind.CLASSIFY: length}
+        super().__init__(
+            {
+                "rx": In(1, init=1),
+                "tx": Out(1, init=1),
+                "lights": Out(2 + len(self.classifier.out_class)),
+            }
+        )
+
+    def _expected(self) -> list[int]:
+        """Return the answers of the self-test as the classifier's outputs, class lowest."""
+        class_bits, margin_bits = len(self.classifier.out_class), len(self.classifier.out_margin)
+        tests = self.self_tests
+        answers = zip(
+            tests.chosen.tolist(), tests.margin.tolist(), tests.unknown.tolist(), strict=True
+        )
+        return [
+            chosen | margin << class_bits | unknown << class_bits + margin_bits
+            for chosen, margin, unknown in answers
+        ]
+
+    def _check_speed(self, baud: int) -> None:
+        # A feature must be encoded before the next byte, and a result be there before the first
+        # value of the next vector, which comes after a flag, the header and the presence bits.
+        byte_cycles = _BITS_PER_BYTE * self.cycles_per_bit
+        needed = max(self._loader.max_steps + 2, -(-self.classifier.latency // 3))
+        if byte_cycles < needed:
+            raise TrilutError(
+                f"A byte at {baud} baud takes {byte_cycles} cycles of {self.clock_hz / 1e6:g} MHz, "
+                f"but the circuit needs {needed}; choose a lower --baud"
+            )
+
+    def layers_verilog(self) -> str:
+        """Return the Verilog of the modules that ``layer_module`` names."""
+        classifier = self.classifier
+        assert classifier.layer_module is not None
+        return "\n".join(
+            layer_verilog(self.circuit, plan, classifier.layer_module(plan))
+            for plan in classifier.plans
+        )
+
+    @property
+    def identity(self) -> Identity:
+        """What the board says it is."""
+        assert self.netlist.encoder is not None
+        assert self.netlist.head is not None
+        return Identity(
+            version=VERSION,
+            num_features=len(self.netlist.encoder.features),
+            value_bytes=value_bytes(self.netlist.encoder),
+            num_classes=len(self.netlist.head.classes),
+            clock_hz=round(self.clock_hz),
+            digest=digest(self.netlist)[:16],
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.uart_rx = line_in = UartReceiver(self.cycles_per_bit)
+        m.submodules.uart_tx = line_out = UartTransmitter(self.cycles_per_bit)
+        m.submodules.receiver = receiver = FrameReceiver(self._lengths, timeout=self.timeout)
+        m.submodules.transmitter = transmitter = FrameTransmitter(_MAX_WORDS)
+        m.submodules.loader = loader = self._loader
+        m.submodules.classifier = core = self.classifier
+        m.submodules.self_test = test = self._self_test
+        wiring.connect(m, transmitter.o, line_out.i)
+        m.d.comb += [
+            line_in.rx.eq(self.rx),
+            self.tx.eq(line_out.tx),
+            # During the self-test the line is not heard, so that no frame is heard in part.
+            receiver.data.eq(line_in.data),
+            receiver.valid.eq(line_in.valid & ~test.running),
+            receiver.error.eq(line_in.error & ~test.running),
+            loader.start.eq(Mux(test.running, test.start, receiver.start)),
+            loader.i.payload.eq(Mux(test.running, test.o.payload, receiver.payload)),
+            loader.i.valid.eq(Mux(test.running, test.o.valid, receiver.payload_valid)),
+            test.o.ready.eq(loader.i.ready),
+            test.loaded.eq(loader.done),
+            core.in_trits.eq(loader.trits),
+            core.out_ready.eq(1),
+            test.answer_valid.eq(core.out_valid),
+            test.answer.eq(Cat(core.out_class, core.out_margin, core.out_unknown)),
+        ]
+        self._serve(m, receiver, transmitter, core, test)
+        return m
+
+    def _judge(self, m: Module, receiver: Any, transmitter: Any) -> Any:
+        """Return what is wrong with the request that ends now, and remember its number if nothing.
+
+        The receiver has judged all but its place in the sequence.
+        """
+        fault = Signal.like(receiver.fault)
+        last = Signal(8)
+        is_synchronized = Signal()
+        is_next = (receiver.sequence == last) | (receiver.sequence == (last + 1)[:8])
+        with m.If(receiver.fault != 0):
+            m.d.comb += fault.eq(receiver.fault)
+        with m.Elif(transmitter.busy):
+            m.d.comb += fault.eq(Fault.BUSY)
+        with m.Elif((receiver.kind != Kind.IDENTIFY) & ~(is_synchronized & is_next)):
+            m.d.comb += fault.eq(Fault.SEQUENCE)
+        with m.If(receiver.end & (fault == 0)):
+            m.d.sync += [last.eq(receiver.sequence), is_synchronized.eq(1)]
+        return fault
+
+    def _classify(self, m: Module, start: Any, core: Any) -> tuple[Any, Any, list[Any]]:
+        """Run the classifier; return when its result comes, the latency, and the last result."""
+        waiting = Signal()
+        is_result = Signal()
+        latency = Signal(_WORD_BITS)
+        ports = (core.out_class, core.out_margin, core.out_unknown)
+        result = [Signal.like(port) for port in ports]
+        m.d.comb += is_result.eq(waiting & core.out_valid)
+        with m.If(start):
+            m.d.sync += [waiting.eq(1), latency.eq(1)]
+        with m.Elif(is_result):
+            m.d.sync += [waiting.eq(0), Cat(result).eq(Cat(ports))]
+        with m.Elif(waiting):
+            m.d.sync += latency.eq(latency + 1)
+        return is_result, latency, result
+
+    def _serve(self, m: Module, receiver: Any, transmitter: Any, core: Any, test: Any) -> None:
+        """Judge what the receiver brings, run the classifier, and answer."""
+        fault = self._judge(m, receiver, transmitter)
+        classify = receiver.end & (fault == 0) & (receiver.kind == Kind.CLASSIFY)
+        m.d.comb += core.in_valid.eq(classify | test.run)
+        is_result, latency, result = self._classify(m, classify, core)
+        chosen, _, unknown = result
+        m.d.comb += self.lights.eq(Cat(test.passed, unknown, chosen))
+
+        answer = Signal(2)
+        answered_fault = Signal.like(receiver.fault)
+        answered_sequence = Signal(8)
+        # An answer to noise could keep the next request from being heard.
+        is_answered = receiver.end & ~receiver.is_noise & ~transmitter.busy
+        m.d.comb += transmitter.start.eq(is_result | (is_answered & ~classify))
+        with m.If(is_answered):
+            m.d.sync += [
+                answer.eq(Mux(fault == 0, receiver.kind[:2], Kind.REJECTED & 3)),
+                answered_fault.eq(fault),
+                answered_sequence.eq(receiver.sequence),
+            ]
+        counters = self._counters(m, receiver.end, fault)
+        answers = {
+            Kind.REJECTED: [answered_fault],
+            Kind.IDENTITY: list(struct.unpack("<10H", self.identity.pack())),
+            Kind.STATE: [test.passed, latency, *counters],
+            Kind.RESULT: result,
+        }
+        with m.Switch(answer):
+            for kind, words in answers.items():
+                header = Cat(Const(kind, 8), answered_sequence)
+                with m.Case(kind & 3):
+                    m.d.comb += transmitter.num_words.eq(1 + len(words))
+                    with m.Switch(transmitter.index):
+                        for index, word in enumerate([header, *words]):
+                            with m.Case(index):
+                                m.d.comb += transmitter.word.eq(word)
+
+    def _counters(self, m: Module, end: Any, fault: Any) -> list[Any]:
+        """Return a counter of the frames that were accepted, and one for each fault."""
+        counters = [Signal(_WORD_BITS, name="frames")]
+        counters += [Signal(_WORD_BITS, name=f"{kind.name.lower()}_faults") for kind in Fault]
+        with m.If(end), m.Switch(fault):
+            for number, counter in enumerate(counters):
+                with m.Case(number):
+                    m.d.sync += counter.eq(counter + 1)
+        return counters
+
+
+def _cycles_per_bit(clock_hz: float, baud: int) -> int:
+    cycles = round(clock_hz / baud)
+    if cycles < MIN_CYCLES_PER_BIT or abs(clock_hz / cycles / baud - 1) > _BAUD_TOLERANCE:
+        raise TrilutError(
+            f"A clock of {clock_hz / 1e6:g} MHz cannot make {baud} baud, expected a fraction of it "
+            f"by {MIN_CYCLES_PER_BIT} or more, within {_BAUD_TOLERANCE:.0%}; choose another --baud"
+        )
+    return cycles
+
+
+def _check_netlist(netlist: Netlist) -> None:
+    for part, value in (("encoder", netlist.encoder), ("head", netlist.head)):
+        if value is None:
+            raise NetlistError(f"Netlist {netlist.name!r} has no {part}, which a board needs")
+    assert netlist.encoder is not None
+    num_features, most = len(netlist.encoder.features), (1 << _WORD_BITS) - 1
+    if num_features > most:
+        raise NetlistError(
+            f"Netlist {netlist.name!r} has {num_features} features, but a board takes {most}"
+        )
+
+
+def _check_widths(classifier: Classifier) -> None:
+    for name, port in (("class", classifier.out_class), ("margin", classifier.out_margin)):
+        if len(port) > _WORD_BITS:
+            raise NetlistError(
+                f"The {name} of {classifier.netlist.name!r} takes {len(port)} bits, "
+                f"but an answer has room for {_WORD_BITS}"
+            )

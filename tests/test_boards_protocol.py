@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+from boardlink import random_vectors
+from circuits import random_encoder
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trilut import Encoder, Feature, FeatureVectors
+from trilut.boards.protocol import (
+    ANSWER_BYTES,
+    ESCAPE,
+    FLAG,
+    Fault,
+    Frame,
+    FrameReader,
+    Identity,
+    Kind,
+    Result,
+    Status,
+    encode_frame,
+    payload_bytes,
+    payloads,
+)
+
+LENGTHS = {1: 0, 3: 5}
+
+
+def read(data, lengths=LENGTHS):
+    reader = FrameReader(lengths)
+    return reader.feed(data)
+
+
+def test_bytes_of_a_frame():
+    # The example of docs/boards.md; the checksum is that of zip and Ethernet.
+    assert encode_frame(Kind.IDENTIFY, 0x7E) == bytes.fromhex("7e 01 7d5e 857f7fef 7e")
+
+
+@given(st.integers(0, 255), st.binary(min_size=5, max_size=5))
+def test_every_frame_is_read_back(sequence, payload):
+    frame = encode_frame(3, sequence, payload)
+    assert FLAG not in frame[1:-1]
+    assert read(frame) == [Frame(3, sequence, payload)]
+
+
+@given(st.binary(max_size=40), st.binary(min_size=5, max_size=5))
+def test_a_frame_after_any_noise_is_read(noise, payload):
+    *_, last = read(noise + encode_frame(3, 7, payload))
+    assert last == Frame(3, 7, payload)
+
+
+@given(st.binary(min_size=5, max_size=5), st.data())
+def test_no_inverted_bits_pass(payload, data):
+    frame = bytearray(encode_frame(3, 7, payload))
+    for position in data.draw(st.sets(st.integers(8, len(frame) * 8 - 9), min_size=1, max_size=3)):
+        frame[position // 8] ^= 1 << position % 8
+    assert Frame(3, 7, payload) not in read(bytes(frame))
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        (bytes([FLAG, 1, 2, ESCAPE, FLAG]), Fault.MALFORMED),
+        (bytes([FLAG, 1, 2, 3, FLAG]), Fault.TRUNCATED),
+        (encode_frame(3, 0, b"1234"), Fault.TRUNCATED),
+        (encode_frame(3, 0, b"123456"), Fault.OVERSIZED),
+        (encode_frame(3, 0, b"x" * 1000), Fault.OVERSIZED),
+        (encode_frame(3, 0, b"12345").replace(b"3", b"4"), Fault.CHECKSUM),
+        (encode_frame(9, 0, b"123"), Fault.KIND),
+        (encode_frame(9, 0, b"x" * 1000), Fault.CHECKSUM),
+    ],
+)
+def test_faults(data, fault):
+    assert read(data) == [fault]
+
+
+def test_flags_between_frames_are_nothing():
+    assert read(bytes([FLAG] * 5)) == []
+
+
+def test_a_frame_that_stops_is_given_up():
+    reader = FrameReader(LENGTHS)
+    assert reader.feed(encode_frame(3, 0, b"12345")[:-3]) == []
+    assert reader.give_up() == [Fault.TRUNCATED]
+    assert reader.give_up() == []
+    assert reader.feed(encode_frame(1, 4)) == [Frame(1, 4, b"")]
+
+
+def test_bytes_of_a_vector():
+    features = (*(Feature(f"f{i}", 4) for i in range(8)), Feature("wide", 10, signed=True))
+    encoder = Encoder(features, np.array([8]), np.array([0]), np.array([1]))
+    values = np.array([[1, 2, 3, 4, 5, 6, 7, 8, -512]])
+    valid = np.array([[True, False, True, True, True, True, True, True, True]])
+    (payload,) = payloads(encoder, FeatureVectors(values, valid))
+    assert payload.hex(" ") == ("fd 01 00 00 00 03 00 04 00 05 00 06 00 07 00 08 00 01 00 00")
+
+
+@given(st.integers(0, 20), st.integers(2, 40))
+def test_all_vectors_have_the_same_length(seed, num_trits):
+    encoder = random_encoder(seed, num_trits)
+    for payload in payloads(encoder, random_vectors(encoder, 3, seed)):
+        assert len(payload) == payload_bytes(encoder)
+
+
+def test_answers_are_read_as_documented():
+    identity = Identity(1, 64, 1, 10, 12_000_000, "0123456789abcdef")
+    assert identity.pack().hex(" ", 2) == "0100 4000 0100 0a00 001b b700 0123 4567 89ab cdef"
+    assert Identity.unpack(identity.pack()) == identity
+    status = Status.unpack(bytes.fromhex("0100 0d00 0201 0100 0000 0000 0400 0000 0000 0700"))
+    faults = dict.fromkeys(Fault, 0)
+    faults |= {Fault.MALFORMED: 1, Fault.CHECKSUM: 4, Fault.BUSY: 7}
+    assert status == Status(True, 13, 0x102, faults)
+    assert Result.unpack(bytes.fromhex("0900 0c01 0100")) == Result(9, 0x10C, True)
+    assert ANSWER_BYTES[Kind.STATE] == 20
