@@ -1,4 +1,4 @@
-"""Area of whole designs: ours against a case statement a gate, on ECP5 after Yosys.
+"""Area and frequency of whole designs on ECP5.
 
 Usage: python benchmarks/area.py [--quick] [--json FILE]
 
@@ -8,19 +8,25 @@ Three versions of the same netlist, with the same encoder, argmax and number of 
 - ``x``: the same, but illegal codes give 2'bxx, which leaves them to Yosys
 - ``ours``: optimised netlist, cheapest formulas, compressor trees
 
-LUT4 are LUT4 cells plus two for each CCU2C, all blocks included, mapped by ``synth_ecp5``.
+LUT4 are LUT4 cells plus two for each CCU2C, all blocks included, mapped by ``synth_ecp5``. Networks
+that were trained on MNIST are measured too if ``build/mnist*/net.trilut`` are there.
+
+Then a random network 3×256→64 with a register after every layer is placed and routed with several
+seeds, encoder, sums, argmax and control included, and a register at each port.
 """
 
 import argparse
 import dataclasses
 import json
 import re
+import statistics
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from trilut import Encoder, Feature, Head, Netlist
+from trilut import Encoder, Feature, Head, Netlist, load
 from trilut.data import load_dataset
 from trilut.hdl import Classifier, write_verilog
 from trilut.hdl.gate import TRIT_CODE
@@ -30,7 +36,9 @@ from trilut.hdl.verilog import convert
 from trilut.reach import ternary_tables
 from trilut.synth import load_target, synthesize
 
-TARGET = dataclasses.replace(load_target("ecp5"), place_and_route=None)
+ECP5 = load_target("ecp5")
+TARGET = dataclasses.replace(ECP5, place_and_route=None)
+SEEDS = (1, 2, 3, 4, 5)
 
 
 def random_network(
@@ -72,6 +80,7 @@ def random_network(
 
 
 def trained(name: str, **settings: object) -> Netlist:
+    """Train on a data set and return the circuit."""
     from trilut.training import TrainingConfig, train
 
     dataset = load_dataset(name)
@@ -150,7 +159,7 @@ def baseline(netlist: Netlist, default: str, work: Path) -> Path:
     return path
 
 
-def measure(path: Path, top: str) -> dict[str, dict[str, int]]:
+def measure(path: Path, top: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as work:
         result = synthesize(path, top, TARGET, out=Path(work), timeout=3600)
     blocks: dict[str, int] = {}
@@ -158,6 +167,64 @@ def measure(path: Path, top: str) -> dict[str, dict[str, int]]:
         kind = "logic" if block.startswith("layer") else block
         blocks[kind] = blocks.get(kind, 0) + cells.lut4_equivalents
     return {"lut4": result.cells.lut4_equivalents, "ff": result.cells.ff, "blocks": blocks}
+
+
+def compare(name: str, netlist: Netlist) -> dict[str, dict[str, Any]]:
+    """Measure and print the three versions of a netlist."""
+    with tempfile.TemporaryDirectory() as directory:
+        work = Path(directory)
+        versions = {
+            "zero": measure(baseline(netlist, "2'b00", work), "top"),
+            "x": measure(baseline(netlist, "2'bxx", work), "top"),
+            "ours": measure(write_verilog(netlist, work, target="ecp5").path, "trilut_top"),
+        }
+    ours = versions["ours"]
+    print(f"\n{name}: {netlist.num_gates} gates, {len(netlist.outputs)} outputs")
+    print(f"  {'version':8} {'LUT4':>7} {'FF':>6}  ratio  logic  blocks, each mapped on its own")
+    for version, figure in versions.items():
+        blocks = figure["blocks"]
+        print(
+            f"  {version:8} {figure['lut4']:7} {figure['ff']:6}  "
+            f"{ours['lut4'] / figure['lut4']:5.2f}  "
+            f"{ours['blocks']['logic'] / blocks['logic']:5.2f}  "
+            + ", ".join(f"{block} {count}" for block, count in blocks.items()),
+            flush=True,
+        )
+    return versions
+
+
+def route(netlist: Netlist) -> dict[str, Any]:
+    """Place and route a fully pipelined design with several seeds, and print its frequency."""
+    with tempfile.TemporaryDirectory() as directory:
+        design = write_verilog(netlist, Path(directory), pipeline=1, target=ECP5.sums)
+        results = [
+            synthesize(
+                design.path,
+                design.top,
+                ECP5,
+                out=Path(directory) / str(seed),
+                frequency=300,
+                seed=seed,
+                blocks=False,
+                timeout=3600,
+            )
+            for seed in SEEDS
+        ]
+    fmax = [result.timing.fmax_mhz for result in results if result.timing is not None]
+    median = statistics.median(fmax)
+    cells = results[0].cells
+    print(
+        f"\n{netlist.name}, a register after every layer: {cells.lut4_equivalents} LUT4, "
+        f"{cells.ff} FF\n  Fmax over {len(SEEDS)} seeds: least {min(fmax):.0f}, median "
+        f"{median:.0f}, most {max(fmax):.0f} MHz\n  latency {design.latency} cycles, "
+        f"{1000 * design.latency / median:.1f} ns at the median"
+    )
+    return {
+        "latency_cycles": design.latency,
+        "lut4": cells.lut4_equivalents,
+        "ff": cells.ff,
+        "fmax_mhz": dict(zip(SEEDS, fmax, strict=True)),
+    }
 
 
 def main() -> None:
@@ -172,25 +239,10 @@ def main() -> None:
     if not args.quick:
         netlists["binary 784→3×2000→10"] = random_network([2000] * 3, 784, 10, valence=2)
         netlists["digits-4K"] = trained("digits", layers=(1000, 1000, 1000, 1000))
-    figures = {}
-    for name, netlist in netlists.items():
-        with tempfile.TemporaryDirectory() as directory:
-            work = Path(directory)
-            versions = {
-                "zero": measure(baseline(netlist, "2'b00", work), "top"),
-                "x": measure(baseline(netlist, "2'bxx", work), "top"),
-                "ours": measure(write_verilog(netlist, work, target="ecp5").path, "trilut_top"),
-            }
-        figures[name] = versions
-        ours = versions["ours"]
-        print(f"\n{name}: {netlist.num_gates} gates, {len(netlist.outputs)} outputs")
-        print(f"  {'version':8} {'LUT4':>7} {'FF':>6}  ratio  blocks, each mapped on its own")
-        for version, figure in versions.items():
-            ratio = ours["lut4"] / figure["lut4"]
-            print(
-                f"  {version:8} {figure['lut4']:7} {figure['ff']:6}  {ratio:5.2f}  "
-                + ", ".join(f"{block} {count}" for block, count in figure["blocks"].items())
-            )
+        found = sorted(Path("build").glob("mnist*/net.trilut"))
+        netlists |= {path.parent.name: load(path) for path in found}
+    figures: dict[str, Any] = {name: compare(name, net) for name, net in netlists.items()}
+    figures["routed"] = route(random_network([256, 256, 256, 64], 32, 2))
     if args.json:
         args.json.write_text(json.dumps(figures, indent=2) + "\n")
 

@@ -3,6 +3,7 @@
 """The whole circuit: encoder, layers, GroupSum and argmax in one pipeline."""
 
 import dataclasses
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
@@ -24,6 +25,9 @@ from trilut.netlist import Netlist
 from trilut.reach import possible_values, reachable_rows
 
 __all__ = ["Classifier", "InputKind", "StreamClassifier"]
+
+_LAYER_SIGNAL = re.compile(r"(?:.*\.)?layer_([0-9]+)\.([io])\[([0-9]+)\]")
+_SUM_SIGNAL = re.compile(r"(?:.*\.)?groupsum\.(?:i|class_([0-9]+)_input)\[([0-9]+)\]")
 
 
 class InputKind(StrEnum):
@@ -55,6 +59,9 @@ class Classifier(wiring.Component):
         Whether the scores come out too. Without them, two classes take one sum and not two.
     margin_port : bool
         Whether a port sets the abstention margin, and not the netlist.
+    encoded : bool
+        Whether trits come from registers of a design that encodes by the netlist's own encoder: no
+        register stands before the layers, and what the encoder cannot make is a don't-care.
     layer_module : callable, optional
         Gives the name of the Verilog module to instantiate for a layer, as made by
         :func:`layer_verilog`. By default the layers are built in Amaranth.
@@ -95,6 +102,7 @@ class Classifier(wiring.Component):
         target: str = "generic",
         scores: bool = False,
         margin_port: bool = False,
+        encoded: bool = False,
         layer_module: Callable[[LayerPlan], str] | None = None,
     ):
         if pipeline < 1:
@@ -105,8 +113,10 @@ class Classifier(wiring.Component):
                 f"Netlist {netlist.name!r} has no encoder, so its hardware can only take trits"
             )
         # Whoever drives trits need not drive only what the encoder could make.
-        self.netlist = netlist if encoder else dataclasses.replace(netlist, encoder=None)
+        keeps_encoder = encoded or encoder is not None
+        self.netlist = netlist if keeps_encoder else dataclasses.replace(netlist, encoder=None)
         self.input_kind = input_kind
+        self.encoded = encoded
         self.layer_module = layer_module
         self._encoder = FeatureEncoder(encoder) if encoder else None
         rows = reachable_rows(self.netlist)
@@ -115,10 +125,34 @@ class Classifier(wiring.Component):
         )
         # The sum has a register of its own at its input, in the code that suits it.
         self.plans = plan_layers(self.netlist, pipeline, register_last=self._sum is None, rows=rows)
-        self.latency = 1 + sum(plan.registered for plan in self.plans)
+        self._num_stages = (not encoded) + sum(plan.registered for plan in self.plans)
         if self._sum is not None and self._argmax is not None:
-            self.latency += self._sum.latency + self._argmax.latency
+            self._num_stages += self._sum.latency + self._argmax.latency
+        self.latency = self._num_stages + 1
         super().__init__({**self._input_members(), **self._output_members()})
+
+    @property
+    def head_blocks(self) -> tuple[TritSum | None, Argmax | DifferenceArgmax | None]:
+        """The sums and the argmax; None if the netlist has no head."""
+        return self._sum, self._argmax
+
+    def net_of(self, signal: str) -> int | None:
+        """Return the net of ``netlist`` that a bit of a signal is of, or None if it is of none.
+
+        Parameters
+        ----------
+        signal : str
+            A bit of the input or output of a layer, or of the input of the sums and its register,
+            by its path in the design: ``layer_2.o[5]``.
+        """
+        if match := _LAYER_SIGNAL.fullmatch(signal):
+            plan = self.plans[int(match[1]) - 1]
+            return (plan.nets_in if match[2] == "i" else plan.nets_out)[int(match[3]) // 2]
+        if (match := _SUM_SIGNAL.fullmatch(signal)) and self._sum is not None:
+            index, bit = match[1], int(match[2])
+            trit = bit // 2 if index is None else self._sum.input_trit(int(index), bit)
+            return int(self.netlist.outputs[trit])
+        return None
 
     def _input_members(self) -> dict[str, Any]:
         members = {"in_valid": In(1), "in_ready": Out(1)}
@@ -132,22 +166,26 @@ class Classifier(wiring.Component):
         return members
 
     def _output_members(self) -> dict[str, Any]:
-        members = {"out_valid": Out(1), "out_ready": In(1)}
+        return {"out_valid": Out(1), "out_ready": In(1), **self._result_members()}
+
+    def _result_members(self) -> dict[str, Any]:
         if self._argmax is None:
-            members["out_trits"] = Out(ArrayLayout(2, len(self.netlist.outputs)))
-            return members
-        for name, field in self._argmax.o.shape():
-            members["out_class" if name == "chosen" else f"out_{name}"] = Out(field.shape)
-        return members
+            return {"out_trits": Out(ArrayLayout(2, len(self.netlist.outputs)))}
+        return {
+            "out_class" if name == "chosen" else f"out_{name}": Out(field.shape)
+            for name, field in self._argmax.o.shape()
+        }
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.control = control = Control(self.latency)
+        results = Cat(getattr(self, name) for name in self._result_members())
+        m.submodules.control = control = Control(self._num_stages, len(results))
         m.d.comb += [
             control.in_valid.eq(self.in_valid),
             self.in_ready.eq(control.in_ready),
             self.out_valid.eq(control.out_valid),
             control.out_ready.eq(self.out_ready),
+            results.eq(control.o),
         ]
         trits = self._input_stage(m, control.advance)
         for plan in self.plans:
@@ -156,10 +194,12 @@ class Classifier(wiring.Component):
             # Without gates the outputs are inputs, still to be put in order.
             positions = self.netlist.outputs.tolist()
             trits = Cat(trits.word_select(position, 2) for position in positions)
-        self._output_stage(m, trits, control.advance)
+        m.d.comb += control.i.eq(self._output_stage(m, trits, control.advance))
         return m
 
     def _input_stage(self, m: Module, advance: Any) -> Any:
+        if self.encoded:
+            return self.in_trits.as_value()
         if self._encoder is None:
             register = Signal(2 * self.netlist.num_inputs, reset_less=True, name="in_register")
             with m.If(advance):
@@ -186,10 +226,9 @@ class Classifier(wiring.Component):
             m.d.comb += layer.en.eq(advance)
         return layer.o.as_value()
 
-    def _output_stage(self, m: Module, trits: Any, advance: Any) -> None:
+    def _output_stage(self, m: Module, trits: Any, advance: Any) -> Any:
         if self._sum is None or self._argmax is None:
-            m.d.comb += self.out_trits.as_value().eq(trits)
-            return
+            return trits
         m.submodules.groupsum = groupsum = self._sum
         m.submodules.argmax = argmax = self._argmax
         m.d.comb += [
@@ -200,9 +239,7 @@ class Classifier(wiring.Component):
         ]
         if argmax.margin_port:
             m.d.comb += argmax.abstain_margin.eq(self.abstain_margin)
-        for name, _ in argmax.o.shape():
-            port = getattr(self, "out_class" if name == "chosen" else f"out_{name}")
-            m.d.comb += port.eq(argmax.o[name])
+        return argmax.o.as_value()
 
 
 def _head_blocks(

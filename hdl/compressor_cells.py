@@ -273,7 +273,7 @@ CHAINS: dict[str, ChainBuilder] = {"ecp5": _build_ccu2c, "xilinx": _build_carry4
 
 PRIMITIVE_MODELS = {
     "ecp5": """\
-// What the carry cell of the ECP5 does, for simulation only.
+// What the carry cell and the look-up table of the ECP5 do, for simulation only.
 // verilator lint_off DECLFILENAME
 // verilator lint_off WIDTHEXPAND
 module CCU2C #(
@@ -294,6 +294,15 @@ module CCU2C #(
   assign COUT = propagate1 ? carry : generate1;
   assign S0 = propagate0 ^ (INJECT1_0 != "YES" && CIN);
   assign S1 = propagate1 ^ (INJECT1_1 != "YES" && carry);
+endmodule
+
+module LUT4 #(
+  parameter [15:0] INIT = 16'h0000
+) (
+  input wire A, B, C, D,
+  output wire Z
+);
+  assign Z = INIT[{D, C, B, A}];
 endmodule
 """,
     "xilinx": """\

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from trilut.formula import Formula
 from trilut.gates import gate_id, gate_name
 from trilut.hdl.layer import LayerPlan
 from trilut.netlist import Netlist
@@ -47,10 +48,19 @@ def fabric_verilog(netlist: Netlist, plans: Sequence[LayerPlan], module: str) ->
     return "\n".join([*lines, "endmodule", "", *layers])
 
 
-def layer_verilog(netlist: Netlist, plan: LayerPlan, module: str) -> str:
+def layer_verilog(
+    netlist: Netlist, plan: LayerPlan, module: str, *, lut_cells: bool = False
+) -> str:
     """Return a Verilog module with the ports and the behaviour of :class:`Layer`.
 
     Its ports are ``i`` and ``o``, and ``clk`` and ``en`` if the layer is registered.
+
+    Parameters
+    ----------
+    lut_cells : bool
+        Whether every plane is a LUT4 of the ECP5 and not an expression. Between registers that
+        takes as many LUTs, but Yosys likes to make one plane from the other, and then the signal
+        passes two.
     """
     clock = ["input wire clk", "input wire en"] if plan.registered else []
     kind = "reg" if plan.registered else "wire"
@@ -60,13 +70,13 @@ def layer_verilog(netlist: Netlist, plan: LayerPlan, module: str) -> str:
         f"output {kind} [{2 * len(plan.nets_out) - 1}:0] o",
     ]
     lines = [f"module {module} (", *_comma_lines(ports), ");"]
-    lines += _neurons(netlist, plan)
+    lines += _neurons(netlist, plan, lut_cells=lut_cells)
     lines += _output(netlist, plan)
     lines += ["endmodule", ""]
     return "\n".join(lines)
 
 
-def _neurons(netlist: Netlist, plan: LayerPlan) -> Iterable[str]:
+def _neurons(netlist: Netlist, plan: LayerPlan, *, lut_cells: bool) -> Iterable[str]:
     position = {net: index for index, net in enumerate(plan.nets_in)}
     gates = np.array(plan.gates, dtype=np.int64)
     ids = gate_id(netlist.table[gates], netlist.valence).tolist()
@@ -77,12 +87,36 @@ def _neurons(netlist: Netlist, plan: LayerPlan) -> Iterable[str]:
         bits = (2 * position[a] + 1, 2 * position[a], 2 * position[b] + 1, 2 * position[b])
         plus, minus = (texts[id(plane)].format(*bits) for plane in plan.formulas[neuron])
         yield f"  // net {netlist.num_inputs + plan.gates[neuron]} = {name}(net {a}, net {b})"
-        yield f"  wire [1:0] neuron_{neuron} = {{{plus}, {minus}}};"
+        if not lut_cells:
+            yield f"  wire [1:0] neuron_{neuron} = {{{plus}, {minus}}};"
+            continue
+        yield f"  wire [1:0] neuron_{neuron}; // {{{plus}, {minus}}}"
+        for bit, plane in zip((1, 0), plan.formulas[neuron], strict=True):
+            yield _lut_cell(plane, bits, f"neuron_{neuron}", bit)
+
+
+_LEAVES = ("a_plus", "a_minus", "b_plus", "b_minus")
+
+
+def _lut_cell(plane: Formula, bits: Sequence[int], neuron: str, bit: int) -> str:
+    names = {leaf: f"i[{number}]" for leaf, number in zip(_LEAVES, bits, strict=True)}
+    leaves = sorted(plane.leaves)
+    if len(leaves) < 2:
+        return f"  assign {neuron}[{bit}] = {plane.text(names)};"
+    # Each pin as its column of the truth table: the formula of the columns is the table.
+    columns = dict(zip(leaves, (0xAAAA, 0xCCCC, 0xF0F0, 0xFF00), strict=False))
+    table = plane.build(columns) & 0xFFFF
+    wires = [*(names[leaf] for leaf in leaves), "1'b0", "1'b0"]
+    pins = ", ".join(f".{pin}({wire})" for pin, wire in zip("ABCD", wires, strict=False))
+    return (
+        f"  LUT4 #(.INIT(16'h{table:04x})) {neuron}_{'plus' if bit else 'minus'} "
+        f"({pins}, .Z({neuron}[{bit}]));"
+    )
 
 
 def _plane_texts(plan: LayerPlan) -> dict[int, str]:
     """Return the text of every plane by its identity, with places for the numbers of its bits."""
-    places = {"a_plus": "i[{0}]", "a_minus": "i[{1}]", "b_plus": "i[{2}]", "b_minus": "i[{3}]"}
+    places = {leaf: f"i[{{{place}}}]" for place, leaf in enumerate(_LEAVES)}
     planes = {id(plane): plane for formulas in plan.formulas for plane in formulas}
     return {key: plane.text(places) for key, plane in planes.items()}
 

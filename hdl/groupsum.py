@@ -128,6 +128,10 @@ class TritSum(wiring.Component):
             }
         )
 
+    def input_trit(self, index: int, bit: int) -> int:
+        """Return the trit, counted over all sums, that a bit of a sum's input register is of."""
+        return self._starts[index] + list(self.plans[index].inputs.values())[bit].trit
+
     def _terms(self, start: int, group: _Values) -> list[tuple[int, ...]]:
         return [
             tuple(-value for value in choice) if trit in self._subtracted else choice

@@ -49,6 +49,8 @@ class VerilogDesign:
         Clock cycles from a vector to its result.
     input_kind : InputKind
         What enters.
+    classifier : Classifier
+        What was built, of the optimised netlist.
     models : str
         Verilog models of the part's own cells that the design instantiates, for simulation only.
     """
@@ -57,6 +59,7 @@ class VerilogDesign:
     top: str
     latency: int
     input_kind: InputKind
+    classifier: Classifier
     models: str = ""
 
 
@@ -136,7 +139,11 @@ def write_verilog(
     component: Classifier | AxiClassifier = classifier
     if axi_beat_bits is not None:
         component = AxiClassifier(classifier, beat_bits=axi_beat_bits)
-    layers = [layer_verilog(circuit, plan, module(plan)) for plan in classifier.plans]
+    lut_cells = pipeline == 1 and target == "ecp5"
+    layers = [
+        layer_verilog(circuit, plan, module(plan), lut_cells=lut_cells and plan.registered)
+        for plan in classifier.plans
+    ]
     with work_directory(directory) as work:
         if design_format is DesignFormat.VERILOG:
             parts = [_LINT_OFF, convert(component, top, work), _LINT_ON, *layers]
@@ -146,7 +153,12 @@ def write_verilog(
     path = directory / f"{top}.{design_format.value}"
     write_atomically(path, text)
     return VerilogDesign(
-        path, top, component.latency, input_kind, models=PRIMITIVE_MODELS.get(target, "")
+        path,
+        top,
+        component.latency,
+        input_kind,
+        classifier,
+        models=PRIMITIVE_MODELS.get(target, ""),
     )
 
 

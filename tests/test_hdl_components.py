@@ -3,6 +3,9 @@ import random
 
 import numpy as np
 import pytest
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
 from circuits import random_netlist
 
@@ -141,9 +144,65 @@ def test_argmax_is_the_decision_after_its_latency(num_classes):
     simulate(component, check)
 
 
-def test_control_needs_a_stage():
-    with pytest.raises(ValueError, match=r"^A pipeline has at least one stage, not 0$"):
-        Control(0)
+class Delay(wiring.Component):
+    """A pipeline that only hands on."""
+
+    def __init__(self, depth):
+        self.control = Control(depth, 8)
+        super().__init__({"i": In(stream.Signature(8)), "o": Out(stream.Signature(8))})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.control = control = self.control
+        value = self.i.payload
+        for stage in range(control.depth):
+            register = Signal(8, name=f"stage_{stage}")
+            with m.If(control.advance):
+                m.d.sync += register.eq(value)
+            value = register
+        m.d.comb += [
+            control.i.eq(value),
+            control.in_valid.eq(self.i.valid),
+            self.i.ready.eq(control.in_ready),
+            control.out_ready.eq(self.o.ready),
+            self.o.valid.eq(control.out_valid),
+            self.o.payload.eq(control.o),
+        ]
+        return m
+
+
+@pytest.mark.parametrize(("idle", "stall"), [(0, 0), (0.5, 0), (0, 0.5), (0.3, 0.3)])
+@pytest.mark.parametrize("depth", [0, 1, 3])
+def test_control_loses_nothing_and_keeps_the_order(depth, idle, stall):
+    component = Delay(depth)
+    rng = random.Random(depth)
+    sent, received, cycles = [], [], 0
+
+    async def check(ctx):
+        nonlocal cycles
+        waiting = None
+        while len(received) < 200:
+            valid, ready = rng.random() >= idle, rng.random() >= stall
+            value = len(sent) % 256
+            ctx.set(component.i.valid, valid)
+            ctx.set(component.i.payload, value)
+            accepts = ctx.get(component.i.ready)
+            ctx.set(component.o.ready, ready)
+            assert ctx.get(component.i.ready) == accepts, "in_ready follows out_ready"
+            result = ctx.get(component.o.payload) if ctx.get(component.o.valid) else None
+            assert waiting is None or result == waiting, "A waiting result changed"
+            waiting = None if ready else result
+            if valid and accepts:
+                sent.append(value)
+            if ready and result is not None:
+                received.append(result)
+            await ctx.tick()
+            cycles += 1
+
+    simulate(component, check)
+    assert received == sent[:200]
+    if not idle and not stall:
+        assert cycles == 200 + depth + 1
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -12,6 +12,7 @@ from trilut.errors import NetlistError
 from trilut.format import digest
 from trilut.gates import gate_table, num_gates, parse_gate
 from trilut.hdl import InputKind, Layer, write_verilog
+from trilut.hdl.compressor_cells import PRIMITIVE_MODELS
 from trilut.hdl.fabric import layer_verilog
 from trilut.hdl.gate import TRIT_CODE
 from trilut.hdl.layer import plan_layers
@@ -65,11 +66,14 @@ def test_all_gates_as_verilog_equal_their_tables(tmp_path):
 
 
 @pytest.mark.synth
-@pytest.mark.parametrize("valence", [2, 3])
-def test_text_layers_are_proven_equal_to_amaranth_layers(tmp_path, valence):
+@pytest.mark.parametrize(("valence", "lut_cells"), [(2, False), (3, False), (3, True)])
+def test_text_layers_are_proven_equal_to_amaranth_layers(tmp_path, valence, lut_cells):
     netlist = random_netlist(valence, num_inputs=5, num_gates=60, num_outputs=20, valence=valence)
     plans = combinational_plans(netlist)
-    text = [layer_verilog(netlist, plan, f"text_{plan.level}") for plan in plans]
+    text = [
+        layer_verilog(netlist, plan, f"text_{plan.level}", lut_cells=lut_cells) for plan in plans
+    ]
+    text.append(PRIMITIVE_MODELS["ecp5"])
     text += [convert(Layer(netlist, plan), f"amaranth_{plan.level}", tmp_path) for plan in plans]
     (tmp_path / "layers.v").write_text("\n".join(text))
     proofs = [
@@ -80,7 +84,7 @@ def test_text_layers_are_proven_equal_to_amaranth_layers(tmp_path, valence):
             f"sat -verify -prove trigger 0 miter_{plan.level}",
         )
     ]
-    output = yosys(tmp_path, "read_verilog layers.v", "proc", *proofs)
+    output = yosys(tmp_path, "read_verilog layers.v", "hierarchy", "proc", *proofs)
     assert output.count("SAT proof finished - no model found: SUCCESS!") == len(plans)
 
 
@@ -121,8 +125,10 @@ def test_header_names_the_netlist_and_its_digest(tmp_path):
 
 
 @pytest.mark.sim
-@pytest.mark.parametrize("valence", [2, 3])
-def test_verilator_finds_nothing_to_complain_about(tmp_path, valence):
+@pytest.mark.parametrize(
+    ("valence", "target", "pipeline"), [(2, "generic", 2), (3, "generic", 2), (3, "ecp5", 1)]
+)
+def test_verilator_finds_nothing_to_complain_about(tmp_path, valence, target, pipeline):
     netlist = random_netlist(
         1,
         num_inputs=9,
@@ -132,10 +138,12 @@ def test_verilator_finds_nothing_to_complain_about(tmp_path, valence):
         valence=valence,
         with_encoder=True,
     )
-    design = write_verilog(netlist, tmp_path)
+    design = write_verilog(netlist, tmp_path, target=target, pipeline=pipeline)
+    (tmp_path / "models.v").write_text(design.models)
     verilator = find_simulator("verilator")
+    files = [design.path, *([tmp_path / "models.v"] if design.models else [])]
     done = subprocess.run(
-        [*verilator.tool.command, "--lint-only", "-Wall", design.path],
+        [*verilator.tool.command, "--lint-only", "-Wall", "--top-module", design.top, *files],
         env={**os.environ, **verilator.tool.environment},
         capture_output=True,
         text=True,

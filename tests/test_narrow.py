@@ -8,7 +8,7 @@ from trilut import Encoder, Feature, Netlist
 from trilut.data import Split
 from trilut.errors import NetlistError
 from trilut.evaluation import evaluate_split
-from trilut.narrow import narrow_features, search_feature_bits
+from trilut.narrow import drop_features, narrow_features, search_feature_bits
 
 
 def test_narrow_feature_is_the_wide_one_without_its_lowest_bits():
@@ -55,3 +55,37 @@ def test_without_encoder():
         NetlistError, match=r"^Netlist 'net' has no encoder, so it has no features$"
     ):
         narrow_features(netlist, 3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_dropped_features_change_no_output(seed):
+    netlist = random_netlist(
+        seed, num_inputs=40, num_gates=12, num_outputs=4, with_encoder=True, valence=2 + seed % 2
+    )
+    smaller = drop_features(netlist)
+    names = [feature.name for feature in smaller.encoder.features]
+    assert len(names) < len(netlist.encoder.features)
+    samples = np.random.default_rng(seed).integers(-8, 64, (200, len(netlist.encoder.features)))
+    columns = [int(name.removeprefix("f")) for name in names]
+    assert columns == sorted(columns)
+    np.testing.assert_array_equal(
+        smaller.evaluate(smaller.encoder.encode(samples[:, columns])),
+        netlist.evaluate(netlist.encoder.encode(samples)),
+    )
+
+
+def test_constants_need_no_features():
+    encoder = Encoder((Feature("u", 8), Feature("v", 8)), [0, 1], [64, 64], [192, 192])
+    constant, wire = np.ones(9), np.repeat([-1, 0, 1], 3)
+    netlist = Netlist(2, [constant, wire], [0, 1], [0, 1], [2, 3], encoder=encoder)
+    smaller = drop_features(netlist)
+    assert [feature.name for feature in smaller.encoder.features] == ["v"]
+    assert smaller.evaluate([[-1], [1]]).tolist() == [[1, -1], [1, 1]]
+
+
+def test_drop_features_without_an_encoder():
+    netlist = random_netlist(0, num_inputs=2, num_gates=1, num_outputs=1, name="bare")
+    with pytest.raises(
+        NetlistError, match=r"^Netlist 'bare' has no encoder, so it has no features$"
+    ):
+        drop_features(netlist)

@@ -1,4 +1,4 @@
-"""Narrower features: fewer bits for each feature at nearly the same accuracy."""
+"""Less to send: fewer bits for each feature at nearly the same accuracy, and fewer features."""
 
 import dataclasses
 
@@ -10,7 +10,7 @@ from trilut.errors import NetlistError
 from trilut.evaluation import evaluate_split
 from trilut.netlist import Netlist
 
-__all__ = ["narrow_features", "search_feature_bits"]
+__all__ = ["drop_features", "narrow_features", "search_feature_bits"]
 
 
 def narrow_features(netlist: Netlist, bits: int) -> Netlist:
@@ -54,6 +54,45 @@ def search_feature_bits(netlist: Netlist, split: Split, *, tolerance: float = 0.
         if evaluate_split(narrowed, split).accuracy >= wanted:
             return narrowed
     return netlist
+
+
+def drop_features(netlist: Netlist) -> Netlist:
+    """Return a netlist without the features that no gate and no output looks at.
+
+    The others keep their names and their order, so samples are found by the names of their columns.
+
+    Raises
+    ------
+    NetlistError
+        If the netlist has no encoder.
+    """
+    encoder = _encoder(netlist)
+    varies = (netlist.table != netlist.table[:, :1]).any(axis=1)
+    read = np.zeros(netlist.num_nets, dtype=np.bool_)
+    read[netlist.outputs] = read[netlist.a[varies]] = read[netlist.b[varies]] = True
+    # A circuit has at least one input, even if all that it computes is constants.
+    read[0] |= not read[: netlist.num_inputs].any()
+    kept = np.flatnonzero(read[: netlist.num_inputs])
+    features = np.unique(encoder.feature[kept])
+    # Constants read the first input that is left.
+    number = np.zeros(netlist.num_nets, dtype=np.int64)
+    number[kept] = np.arange(len(kept))
+    number[netlist.num_inputs :] = len(kept) + np.arange(netlist.num_gates)
+    smaller = dataclasses.replace(
+        encoder,
+        features=tuple(encoder.features[feature] for feature in features.tolist()),
+        feature=np.searchsorted(features, encoder.feature[kept]),
+        low=encoder.low[kept],
+        high=encoder.high[kept],
+    )
+    return dataclasses.replace(
+        netlist,
+        num_inputs=len(kept),
+        a=number[netlist.a],
+        b=number[netlist.b],
+        outputs=number[netlist.outputs],
+        encoder=smaller,
+    )
 
 
 def _narrowed(feature: Feature, shift: int) -> Feature:

@@ -8,12 +8,13 @@ All functions work on *levels* of nets at a time, and all tables have nine rows;
 the rows of its UNKNOWN inputs too, which never occur.
 """
 
+import functools
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trilut.encoder import Encoder, FeatureVectors
+from trilut.encoder import Encoder
 from trilut.netlist import Netlist
 
 __all__ = [
@@ -40,6 +41,8 @@ def ternary_tables(netlist: Netlist) -> NDArray[np.int8]:
     return tables
 
 
+# An optimiser asks several times for each feature of the same encoder, which cannot change.
+@functools.lru_cache(maxsize=8192)
 def encoder_regions(encoder: Encoder, feature: int) -> NDArray[np.int8]:
     """Return every combination of values [region, trit] that the trits of one feature can take.
 
@@ -47,15 +50,16 @@ def encoder_regions(encoder: Encoder, feature: int) -> NDArray[np.int8]:
     """
     own = np.flatnonzero(encoder.feature == feature)
     limits = encoder.features[feature]
-    thresholds = np.concatenate([encoder.low[own], encoder.high[own]])
+    low, high = encoder.low[own], encoder.high[own]
+    thresholds = np.concatenate([low, high])
     inside = thresholds[(thresholds > limits.minimum) & (thresholds <= limits.maximum)]
-    starts = np.unique(np.append(inside, limits.minimum))
-    values = np.zeros((len(starts) + 1, len(encoder.features)), dtype=np.int64)
-    values[:-1, feature] = starts
-    valid = np.ones(values.shape, dtype=np.bool_)
-    valid[-1] = False
-    trits = encoder.trits(FeatureVectors(values, valid))[:, own]
-    return np.unique(trits, axis=0)
+    starts = sorted({limits.minimum, *inside.tolist()})
+    x = np.array(starts, dtype=np.int64)[:, None]
+    trits = np.full((len(starts) + 1, len(own)), encoder.missing, dtype=np.int8)
+    trits[:-1] = (x >= high).astype(np.int8) - (x < low)
+    regions = np.unique(trits, axis=0)
+    regions.flags.writeable = False
+    return regions
 
 
 def observed_rows(netlist: Netlist, trits: NDArray[np.int8]) -> Rows:
