@@ -1,0 +1,138 @@
+"""And-inverter graphs: logic in one normal form, to be simulated and proven equal."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FALSE", "TRUE", "Aig", "Literal", "Words", "bits_to_words"]
+
+Literal = int
+"""A node and whether it is inverted: twice the node's number, plus one if it is."""
+
+Words = NDArray[np.uint64]
+"""One bit of many patterns, 64 a word."""
+
+FALSE: Literal = 0
+TRUE: Literal = 1
+
+
+class Aig:
+    """A growing graph of inputs and two-input ands.
+
+    Node 0 is the constant FALSE. An and has a higher number than what it reads, and no two ands
+    read the same literals.
+
+    Attributes
+    ----------
+    fanins : list of tuple
+        The two literals that each node reads; an input, and node 0, has none.
+    """
+
+    def __init__(self) -> None:
+        self.fanins: list[tuple[Literal, Literal] | None] = [None]
+        self._ands: dict[tuple[Literal, Literal], Literal] = {}
+
+    def __len__(self) -> int:
+        return len(self.fanins)
+
+    def input(self) -> Literal:
+        """Add an input."""
+        self.fanins.append(None)
+        return 2 * len(self.fanins) - 2
+
+    def inputs(self, count: int) -> list[Literal]:
+        """Add several inputs."""
+        return [self.input() for _ in range(count)]
+
+    def both(self, a: Literal, b: Literal) -> Literal:
+        """Return a and b."""
+        if a > b:
+            a, b = b, a
+        if a == FALSE or a ^ 1 == b:
+            return FALSE
+        if a in (TRUE, b):
+            return b
+        found = self._ands.get((a, b))
+        if found is None:
+            self.fanins.append((a, b))
+            found = self._ands[a, b] = 2 * len(self.fanins) - 2
+        return found
+
+    def either(self, a: Literal, b: Literal) -> Literal:
+        """Return a or b."""
+        return self.both(a ^ 1, b ^ 1) ^ 1
+
+    def differ(self, a: Literal, b: Literal) -> Literal:
+        """Return a exclusive-or b."""
+        return self.either(self.both(a, b ^ 1), self.both(a ^ 1, b))
+
+    def choose(self, condition: Literal, then: Literal, otherwise: Literal) -> Literal:
+        """Return one of two literals."""
+        if then == otherwise:
+            return then
+        return self.either(self.both(condition, then), self.both(condition ^ 1, otherwise))
+
+    def all(self, literals: Iterable[Literal]) -> Literal:
+        """Return the and of some literals."""
+        result = TRUE
+        for literal in literals:
+            result = self.both(result, literal)
+        return result
+
+    def any(self, literals: Iterable[Literal]) -> Literal:
+        """Return the or of some literals."""
+        return self.all(literal ^ 1 for literal in literals) ^ 1
+
+    def simulate(self, patterns: Mapping[Literal, Words]) -> Words:
+        """Return the value of every node [node, word] for patterns of the inputs.
+
+        Inputs that have no pattern are FALSE.
+        """
+        width = len(next(iter(patterns.values()))) if patterns else 1
+        values = np.zeros((len(self), width), dtype=np.uint64)
+        for literal, words in patterns.items():
+            values[literal >> 1] = words
+        for node, fanin in enumerate(self.fanins):
+            if fanin is not None:
+                a, b = fanin
+                left, right = values[a >> 1], values[b >> 1]
+                np.bitwise_and(
+                    ~left if a & 1 else left, ~right if b & 1 else right, out=values[node]
+                )
+        return values
+
+    def simulate_cone(
+        self, roots: Iterable[Literal], known: Mapping[int, Words]
+    ) -> dict[int, Words]:
+        """Return the values of nodes that literals depend on, given those of some nodes."""
+        width = len(next(iter(known.values()))) if known else 1
+        values = {0: np.zeros(width, dtype=np.uint64), **known}
+        for node in self._cone(roots, values):
+            fanin = self.fanins[node]
+            assert fanin is not None, "an input has no value"
+            a, b = (
+                ~values[literal >> 1] if literal & 1 else values[literal >> 1] for literal in fanin
+            )
+            values[node] = a & b
+        return values
+
+    def _cone(self, roots: Iterable[Literal], known: Mapping[int, object]) -> list[int]:
+        """Return the nodes that literals depend on, in order, not past those that are known."""
+        seen: set[int] = set()
+        pending = [literal >> 1 for literal in roots]
+        while pending:
+            node = pending.pop()
+            if node not in seen and node not in known:
+                seen.add(node)
+                pending += [literal >> 1 for literal in self.fanins[node] or ()]
+        return sorted(seen)
+
+
+def bits_to_words(bits: NDArray[np.generic] | Sequence[int]) -> Words:
+    """Pack bits [pattern] into words; the last word is filled with zeros."""
+    flat = np.asarray(bits, dtype=np.uint8)
+    padded = np.zeros(-(-len(flat) // 64) * 64, dtype=np.uint8)
+    padded[: len(flat)] = flat
+    packed: Words = np.packbits(padded, bitorder="little").view(np.uint64)
+    return packed

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+from circuits import random_netlist
+
+from trilut import sim
+from trilut.encoder import FeatureVectors
+from trilut.hdl import write_verilog
+from trilut.verify.campaigns import draw_mutants, flip_survey, mutation_campaign
+
+
+@pytest.fixture(scope="module")
+def net():
+    return random_netlist(
+        11, num_inputs=8, num_gates=24, num_outputs=9, num_classes=3, with_encoder=True
+    )
+
+
+@pytest.fixture(scope="module")
+def design(net, tmp_path_factory):
+    return write_verilog(net, tmp_path_factory.mktemp("design"), pipeline=1, scores=True)
+
+
+@pytest.fixture(scope="module")
+def vectors(net):
+    groups = sim.stimulus(net, None, np.random.default_rng(0), num_random=500)
+    return FeatureVectors.concatenate(list(groups.values()))
+
+
+def test_mutants_are_different_wrong_entries(net):
+    mutants = draw_mutants(net, 10_000, np.random.default_rng(0))
+    assert len(mutants) == len({(m.gate, m.a, m.b) for m in mutants}) == 9 * net.num_gates
+    for mutant in mutants:
+        assert net.table[mutant.gate, 3 * (mutant.a + 1) + mutant.b + 1] != mutant.value
+
+
+def test_each_mutant_is_killed_missed_or_equivalent(tmp_path):
+    # Without a head, whatever is wrong comes out.
+    net = random_netlist(12, num_inputs=6, num_gates=20, num_outputs=6)
+    design = write_verilog(net, tmp_path)
+    circuit = design.classifier.netlist
+    mutants = draw_mutants(circuit, 10_000, np.random.default_rng(1))
+    everything = np.concatenate(list(sim.all_inputs(circuit)))
+    few = np.random.default_rng(0).choice(everything, 20, replace=False)
+    result = mutation_campaign(design, mutants, few, out=tmp_path / "few")
+    complete = mutation_campaign(design, mutants, everything, out=tmp_path / "all")
+    # What no input at all tells from the netlist is exactly what the proof says.
+    assert complete.missed == ()
+    assert set(complete.equivalent) == set(result.equivalent)
+    assert 0 < len(result.equivalent) < len(mutants)
+    assert result.num_killed + len(result.missed) == complete.num_killed
+    assert result.kill_rate == result.num_killed / complete.num_killed
+
+
+def test_every_register_bit_meets_every_vector(design, vectors, tmp_path):
+    plans = [plan for plan in design.classifier.plans if plan.registered]
+    part = vectors[:40]
+    survey = flip_survey(design, part, out=tmp_path)
+    assert survey.num_bits == sum(2 * len(plan.nets_out) for plan in plans)
+    assert survey.num_flips == 40 * survey.num_bits
+    assert survey.changed + survey.abstained + survey.masked == survey.num_flips
+    assert survey.masked > 0
+    assert survey.changed > 0
+
+
+def test_a_sampled_survey_flips_so_many_bits(design, vectors, tmp_path):
+    survey = flip_survey(design, vectors[:10], out=tmp_path, num_bits=5)
+    assert (survey.num_bits, survey.num_flips) == (5, 50)

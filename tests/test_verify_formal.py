@@ -1,0 +1,149 @@
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from circuits import random_netlist
+
+from trilut import FeatureVectors
+from trilut.hdl import write_verilog
+from trilut.verify.formal import prove_design
+
+pytestmark = pytest.mark.synth
+
+NET = random_netlist(
+    4, num_inputs=8, num_gates=40, num_outputs=12, num_classes=2, with_encoder=True
+)
+
+
+@pytest.fixture(scope="module")
+def design(tmp_path_factory):
+    return write_verilog(NET, tmp_path_factory.mktemp("design"))
+
+
+def prove_text(design, text, work):
+    path = work / "changed.v"
+    path.write_text(text)
+    return prove_design(NET, replace(design, path=path), work)
+
+
+@pytest.mark.parametrize(
+    ("circuit", "options"),
+    [
+        ({"valence": 2, "num_classes": 3, "with_encoder": True}, {"pipeline": 1, "scores": True}),
+        ({"num_classes": 5, "with_encoder": True}, {"target": "carry", "pipeline": 3}),
+        ({"valence": 2}, {}),
+        ({"num_gates": 0, "num_classes": 2}, {"optimized": False}),
+    ],
+)
+def test_designs_of_all_kinds_are_proven(tmp_path, circuit, options):
+    shape = {"num_inputs": 6, "num_gates": 50, "num_outputs": 15, **circuit}
+    net = random_netlist(1, **shape)
+    result = prove_design(net, write_verilog(net, tmp_path, **options), tmp_path)
+    assert result.fault == ""
+    claims = ["handshake", "gates", *(["sums", "decision"] if net.head else []), "latency"]
+    assert list(result.claims) == claims
+
+
+def test_the_claims_say_what_was_proven(design, tmp_path):
+    result = prove_design(NET, design, tmp_path)
+    assert result.passed
+    assert re.fullmatch(
+        rf"\d+ registers move as one pipeline of {design.latency} stages; results hold while they "
+        "wait, none is lost, doubled or overtaken",
+        result.claims["handshake"],
+    )
+    assert result.claims["gates"].startswith(
+        "12 output trits equal the tables of 40 gates for every input, and are never the illegal "
+    )
+    assert result.claims["sums"] == "difference of the two scores equal the sums of 12 trits"
+
+
+def check_counterexample(example):
+    """Ask the reference evaluator about a counter-example, from its inputs on."""
+    values = list(example.inputs.values())
+    vectors = FeatureVectors(
+        np.array([[value or 0 for value in values]]),
+        np.array([[value is not None for value in values]]),
+    )
+    decision = NET.classify(NET.encoder.trits(vectors))
+    assert example.expected == {
+        "class": decision.chosen[0],
+        "margin": decision.margin[0],
+        "unknown": decision.unknown[0],
+    }
+
+
+# Wrong gates: what to replace in the first layer. Not every change matters: a later gate may treat
+# a pair of values that never occurred as it likes.
+def another_operator(text):
+    start = text.index("_layer_1 (")
+    place = re.compile(r"(wire \[1:0\] neuron_\d+ = .*?) ([&|]) ").search(text, start)
+    other = {"&": "|", "|": "&"}[place[2]]
+    return text[: place.start(2)] + other + text[place.end(2) :]
+
+
+def swapped_planes(text):
+    start = text.index("_layer_1 (")
+    place = re.compile(r"wire \[1:0\] neuron_2 = \{(.*), (.*)\};").search(text, start)
+    return text[: place.start(1)] + f"{place[2]}, {place[1]}" + text[place.end(2) :]
+
+
+@pytest.mark.parametrize("change", [another_operator, swapped_planes])
+def test_a_wrong_gate_has_a_counterexample(design, tmp_path, change):
+    result = prove_text(design, change(design.path.read_text()), tmp_path)
+    assert re.fullmatch(r"Output \d+ of the gates is wrong", result.fault)
+    check_counterexample(result.counterexample)
+    assert re.match(
+        r"first different net: layer 1, neuron \d+, \S+\(net \d+, net \d+\) is "
+        r"(the illegal code|[+-]\d) and not [+-]\d$",
+        result.counterexample.first_difference,
+    )
+
+
+def replaced(pattern, by):
+    def change(text):
+        changed, count = re.subn(pattern, by, text, count=1, flags=re.DOTALL)
+        assert count == 1
+        return changed
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (replaced(r"chosen <= is_inverted;", "chosen <= is_inverted | ~|inverted;"),
+         r"The class is wrong for score difference 0"),
+        (replaced(r"(margin < \d'h)2", r"\g<1>1"),
+         r"The abstention is wrong for score difference -?1"),
+        (replaced(r"(assign _\d+_ = class_0_level_1\S* )\^", r"\1|"),
+         r"a group of adders does not add"),
+    ],
+    ids=["tie", "abstention", "sum"],
+)  # fmt: skip
+def test_a_wrong_head_is_noticed(design, tmp_path, change, fault):
+    result = prove_text(design, change(design.path.read_text()), tmp_path)
+    assert re.fullmatch(fault, result.fault)
+    if result.counterexample is not None:
+        check_counterexample(result.counterexample)
+        assert result.counterexample.got != result.counterexample.expected
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (replaced(r"if \(_\d+_\) result <=", "result <="), "A result changes while it waits"),
+        (replaced(r"if \(advance\) spare <=", "if (out_ready) spare <="),
+         "A vector is lost, doubled or overtaken"),
+        (replaced(r"always @\(posedge clk\)\s+if \(en\) chosen <= is_inverted;",
+                  "always @* chosen = is_inverted;"),
+         r"Wire .* joins vectors of different cycles.*|Bits of one result pass .* registers"),
+        (replaced(r"if \(rst\) is_valid <= 1'h0;\s+else if", "if"),
+         "Reset does not empty the pipeline"),
+    ],
+    ids=["unstable", "lost", "dropped register", "reset"],
+)  # fmt: skip
+def test_a_wrong_pipeline_is_noticed(design, tmp_path, change, fault):
+    result = prove_text(design, change(design.path.read_text()), tmp_path)
+    assert re.fullmatch(fault, result.fault)
