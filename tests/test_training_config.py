@@ -1,4 +1,5 @@
 import dataclasses
+from argparse import ArgumentTypeError
 from typing import get_args
 
 import numpy as np
@@ -33,6 +34,11 @@ def test_defaults_fit_an_unknown_dataset(num_classes):
 def test_settings_override_the_defaults():
     config = TrainingConfig.for_dataset(dataset(2, "moons"), layers=[8, 4], seed=7)
     assert (config.layers, config.seed, config.steps) == ((8, 4), 7, 2000)
+
+
+def test_numbers_behind_a_name_do_not_change_the_defaults():
+    config = TrainingConfig.for_dataset(dataset(2, "gaussians:separation=1.5"))
+    assert config == TrainingConfig.for_dataset(dataset(2, "gaussians"))
 
 
 def test_tau_follows_the_outputs_per_class():
@@ -109,6 +115,7 @@ def test_outputs_cannot_be_shared(outputs):
         ({"seed": -1}, "Setting 'seed' is -1, expected 0…4294967295"),
         ({"delta": 1.5}, "Setting 'delta' is 1.5, expected 0…1"),
         ({"delta": float("nan")}, "Setting 'delta' is nan, expected 0…1"),
+        ({"minority": -0.1}, "Setting 'minority' is -0.1, expected 0…1"),
         ({"learning_rate": 0.0}, "Setting 'learning_rate' is 0.0, expected a positive number"),
         ({"tau": -2.0}, "Setting 'tau' is -2.0, expected a positive number"),
         (
@@ -130,3 +137,11 @@ def test_setting_out_of_range(settings, message):
 def test_command_line_knows_all_choices():
     assert get_args(RecipeName) == tuple(options._RECIPES)
     assert get_args(WiringName) == tuple(options._WIRINGS)
+
+
+def test_mesh_on_the_command_line():
+    assert options.mesh_shape("2x4") == (2, 4)
+    for text in ("2", "2x", "0x1", "2x4x1", "axb"):
+        with pytest.raises(ArgumentTypeError) as caught:
+            options.mesh_shape(text)
+        assert str(caught.value) == f"{text!r} is not a mesh like 2x4"

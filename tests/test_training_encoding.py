@@ -197,3 +197,21 @@ def test_range_that_no_scale_can_hold():
         r"expected finite numbers and a scale other than 0$",
     ):
         fit_encoder(column(-1.7e308, 1.7e308), ("f",))
+
+
+@pytest.mark.parametrize(
+    ("minority", "thresholds"), [(0.0, [64, 128, 192]), (0.02, [64, 128, 192]), (0.03, [64, 128])]
+)
+def test_trits_that_hardly_differ_are_left_out(minority, thresholds):
+    x = np.repeat([0.0, 150.0, 255.0], [50, 48, 2])[:, None]
+    assert fit_encoder(x, ("f",), delta=0.0, minority=minority).low.tolist() == thresholds
+
+
+def test_missing_values_count_for_unknown():
+    x = np.array([0.0] * 5 + [255.0] * 5 + [NAN] * 90)[:, None]
+    assert fit_encoder(x, ("f",), thresholds=1, delta=0.0, minority=0.1).num_trits == 1
+    with pytest.raises(
+        DataError,
+        match=r"^No feature tells the training samples apart, so there is nothing to learn$",
+    ):
+        fit_encoder(x, ("f",), thresholds=1, delta=0.0, minority=0.11)

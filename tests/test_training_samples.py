@@ -3,7 +3,7 @@ import pytest
 
 from trilut.data import Split
 from trilut.training import TrainingError, fit_encoder
-from trilut.training.samples import encode, shifted
+from trilut.training.samples import encode, mirrored, shifted
 
 
 def test_images_move_in_all_directions():
@@ -24,6 +24,11 @@ def test_colours_do_not_mix():
         assert image[0, 4:].tolist() == [*green, *blue]
 
 
+def test_images_are_mirrored_colour_by_colour():
+    image = np.arange(12, dtype=np.uint8).reshape(1, 12)
+    assert mirrored(image)[0].tolist() == [1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10]
+
+
 def test_no_shift_is_the_image_itself():
     images = np.arange(32.0).reshape(2, 16)
     (same,) = shifted(images, 0)
@@ -31,10 +36,12 @@ def test_no_shift_is_the_image_itself():
 
 
 def test_features_that_are_no_image():
-    with pytest.raises(
-        TrainingError, match=r"^Setting 'shift' needs square images, but there are 13 features$"
-    ):
-        shifted(np.zeros((1, 13)), 1)
+    for change in (mirrored, lambda x: shifted(x, 1)):
+        with pytest.raises(
+            TrainingError,
+            match=r"^Settings 'shift' and 'mirror' need square images, but there are 13 features$",
+        ):
+            change(np.zeros((1, 13)))
 
 
 def test_training_samples_are_the_shifted_images():
@@ -47,3 +54,13 @@ def test_training_samples_are_the_shifted_images():
     for number, moved in enumerate(shifted(images, 1)):
         part = samples.inputs[20 * number : 20 * (number + 1)]
         np.testing.assert_array_equal(part, encoder.encode(moved))
+
+
+def test_mirrored_images_are_trained_on_too():
+    images = np.random.default_rng(0).integers(0, 256, (20, 9)).astype(np.uint8)
+    split = Split(images, np.arange(20) % 2)
+    encoder = fit_encoder(images, tuple(f"p{pixel}" for pixel in range(9)))
+    samples = encode(encoder, split, shift=1, mirror=True)
+    np.testing.assert_array_equal(samples.labels, np.tile(split.y, 18))
+    np.testing.assert_array_equal(samples.inputs[:180], encode(encoder, split, shift=1).inputs)
+    np.testing.assert_array_equal(samples.inputs[180:200], encoder.encode(mirrored(images)))

@@ -5,7 +5,15 @@ import trilut
 from trilut import digest, load, save
 from trilut.data import Dataset, Split, load_dataset
 from trilut.metrics import accuracy, cell_vote_accuracy, encoding_ceiling
-from trilut.training import TrainingConfig, TrainingError, fit_dataset, layer_accuracies, train
+from trilut.training import (
+    TrainingConfig,
+    TrainingError,
+    equal_information,
+    fit_dataset,
+    fit_encoder,
+    layer_accuracies,
+    train,
+)
 
 SHORT = {"layers": (12, 8), "steps": 100, "evaluate_every": 50}
 
@@ -156,6 +164,18 @@ def test_more_than_two_classes():
     iris = load_dataset("iris")
     result = train(iris, TrainingConfig.for_dataset(iris, steps=300))
     assert result.hardened.test > 0.8
+
+
+def test_encoder_of_the_users_own(moons):
+    ternary = fit_encoder(moons.train.x, moons.feature_names, thresholds=2)
+    binary = equal_information(ternary)
+    config = TrainingConfig(recipe="dlgn", **SHORT)
+    assert train(moons, config, encoder=binary).netlist.encoder == binary
+    with pytest.raises(
+        TrainingError,
+        match=r"^The encoder has UNKNOWN bands, which a network of valence 2 cannot read$",
+    ):
+        train(moons, config, encoder=ternary)
 
 
 def test_interrupt_passes_through(moons):

@@ -2,7 +2,12 @@
 
 from trilut.training.checkpoint import Measurement
 from trilut.training.config import TrainingConfig, TrainingError
-from trilut.training.encoding import fit_encoder
+from trilut.training.encoding import (
+    EncodingMeasure,
+    equal_information,
+    fit_encoder,
+    measure_encoding,
+)
 from trilut.training.gap import layer_accuracies
 from trilut.training.harden import harden
 from trilut.training.loop import Progress
@@ -11,16 +16,19 @@ from trilut.training.trainer import Accuracies, Fitted, TrainingResult, fit_data
 
 __all__ = [
     "Accuracies",
+    "EncodingMeasure",
     "Fitted",
     "Measurement",
     "Progress",
     "TrainingConfig",
     "TrainingError",
     "TrainingResult",
+    "equal_information",
     "fit_dataset",
     "fit_encoder",
     "harden",
     "layer_accuracies",
     "make_mesh",
+    "measure_encoding",
     "train",
 ]

@@ -53,6 +53,15 @@ class TrainingConfig:
         ``pass-through``, or ``normal``, which is the default of the recipe ``paper`` only.
     complexity_weight : float
         Weight β of the Fourier complexity R_F in the loss.
+    area_weight : float
+        Weight of the expected area in the loss, in LUT4 a gate; see :mod:`trilut.training.area`.
+        Not of the recipes ``dlgn``.
+    prune : float
+        Share of the gates that are to take no logic in the end: an output becomes a constant,
+        another gate a constant or a function of one input; see :mod:`trilut.training.prune`. Of
+        the recipes ``hard``, ``noise`` and ``paper-then-hard`` only.
+    prune_steps : int
+        Number of batches to train on while gates are pruned, on top of ``steps``.
     noise, noise_kind : float and str
         Strength of the noise, ``normal`` or ``gumbel``; of the recipe ``noise`` only.
     wiring : str
@@ -80,8 +89,13 @@ class TrainingConfig:
         ``uniform`` or ``quantile`` thresholds.
     bits : int
         Width of the integer that stands for a feature.
+    minority : float
+        Share of the training samples that have to differ from the most frequent value of a trit,
+        or it is left out.
     shift : int
         Largest shift, in pixels and in both directions, of the images that are trained on.
+    mirror : bool
+        Whether to train on images with left and right exchanged, too.
     steps : int
         Number of batches to train on.
     batch : int
@@ -116,6 +130,9 @@ class TrainingConfig:
     loss: Objective | None = None
     start: Start | None = None
     complexity_weight: float = 0.0
+    area_weight: float = 0.0
+    prune: float = 0.0
+    prune_steps: int = 2000
     noise: float = 0.2
     noise_kind: NoiseKind = "normal"
     wiring: WiringName = "random"
@@ -129,7 +146,9 @@ class TrainingConfig:
     delta: float = 0.25
     spacing: Spacing = "uniform"
     bits: int = 8
+    minority: float = 0.0
     shift: int = 0
+    mirror: bool = False
     steps: int = 3000
     batch: int = 100
     learning_rate: float = 0.02
@@ -153,6 +172,7 @@ class TrainingConfig:
         self._check_choices()
         self._check_counts()
         self._check_numbers()
+        self._check_area()
 
     def _check_choices(self) -> None:
         for name, choices in _CHOICES.items():
@@ -180,8 +200,10 @@ class TrainingConfig:
             )
 
     def _check_numbers(self) -> None:
-        if not 0 <= self.delta <= 1:
-            raise TrainingError(f"Setting 'delta' is {self.delta}, expected 0…1")
+        for name in ("delta", "minority"):
+            value = getattr(self, name)
+            if not 0 <= value <= 1:
+                raise TrainingError(f"Setting {name!r} is {value}, expected 0…1")
         for name in ("learning_rate", "tau", "wire_rate"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
@@ -191,6 +213,26 @@ class TrainingConfig:
             if not 0 <= value < math.inf:
                 raise TrainingError(f"Setting {name!r} is {value}, expected 0 or a positive number")
 
+    def _check_area(self) -> None:
+        if not 0 <= self.prune < 1:
+            raise TrainingError(f"Setting 'prune' is {self.prune}, expected 0 or a share below 1")
+        wanted = {"area_weight": _AREA_RECIPES, "prune": _PRUNE_RECIPES}
+        for name, recipes in wanted.items():
+            if getattr(self, name) and self.recipe not in recipes:
+                raise TrainingError(
+                    f"Setting {name!r} is of the recipes {', '.join(map(repr, recipes))}, "
+                    f"not of {self.recipe!r}"
+                )
+            if getattr(self, name) and self.valence > 3:
+                raise TrainingError(
+                    f"Setting {name!r} is of valence 2 and 3, not of {self.valence}"
+                )
+
+    @property
+    def total_steps(self) -> int:
+        """Number of batches to train on, those between and after pruning included."""
+        return self.steps + (self.prune_steps if self.prune else 0)
+
     @classmethod
     def for_dataset(cls, dataset: Dataset, **settings: Any) -> "TrainingConfig":
         """Return the defaults for a data set, with some settings changed.
@@ -199,7 +241,7 @@ class TrainingConfig:
         """
         outputs = 32 * dataset.num_classes
         general = {"layers": (max(256, outputs), max(256, outputs), outputs)}
-        return cls(**{**_DATASET_SETTINGS.get(dataset.name, general), **settings})
+        return cls(**{**_DATASET_SETTINGS.get(dataset.name.partition(":")[0], general), **settings})
 
     def head(self, classes: tuple[str, ...]) -> Head:
         """Return the head that shares the output layers equally between the classes.
@@ -234,7 +276,13 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "keep": get_args(Keep),
 }
 
-_WEIGHTS = ("commitment_max", "commitment_power", "complexity_weight", "noise", "distance_cost")
+_WEIGHTS = (
+    *("commitment_max", "commitment_power", "complexity_weight", "noise", "distance_cost"),
+    "area_weight",
+)
+
+_PRUNE_RECIPES = ("hard", "noise", "paper-then-hard")
+_AREA_RECIPES = (*_PRUNE_RECIPES, "paper")
 
 _COUNTS: dict[str, tuple[int, float]] = {
     "valence": (2, 8),
@@ -245,6 +293,7 @@ _COUNTS: dict[str, tuple[int, float]] = {
     "bits": (1, 32),
     "shift": (0, math.inf),
     "steps": (1, math.inf),
+    "prune_steps": (1, math.inf),
     "batch": (1, math.inf),
     "evaluate_every": (1, math.inf),
     "seed": (0, 2**32 - 1),
@@ -275,15 +324,15 @@ _IMAGES: dict[str, Any] = {
 
 _DATASET_SETTINGS: dict[str, dict[str, Any]] = {
     "breast_cancer": {"layers": (64, 64, 32), "steps": 1000, "evaluate_every": 100},
-    "cifar10": {**_IMAGES, "layers": (8000,), "candidates": 512},
+    "cifar10": {**_IMAGES, "layers": (8000,), "candidates": 512, "mirror": True},
     "circles": _SMALL,
     "digits": {"layers": (1000, 1000, 1000, 400), "learning_rate": 0.05},
     "fashion_mnist": {**_IMAGES, "shift": 1},
     "gaussians": _SMALL,
     "iris": {"layers": (48, 48, 24), "steps": 1000, "evaluate_every": 100},
-    "mnist": {**_IMAGES, "thresholds": 1, "delta": 1.0, "shift": 1},
+    "mnist": {**_IMAGES, "thresholds": 1, "delta": 1.0, "minority": 0.005, "shift": 1},
     "moons": _SMALL,
     "ring_sector": _SMALL,
-    "spirals": {"layers": (64, 64, 32), "evaluate_every": 100},
+    "spirals": {"layers": (128, 128, 64), "tau": 6.0, "evaluate_every": 100},
     "wine": {"layers": (48, 48, 24), "steps": 1000, "evaluate_every": 100},
 }

@@ -54,6 +54,7 @@ def fit_encoder(
     spacing: Spacing = "uniform",
     bits: int = 8,
     valence: int = 3,
+    minority: float = 0.0,
 ) -> Encoder:
     """Fit integers and thresholds to training samples [sample, feature], NaN where missing.
 
@@ -78,6 +79,9 @@ def fit_encoder(
     valence : int
         3, or 2 for an encoder whose trits are never 0, not even for a missing feature. Then
         ``delta`` must be 0.
+    minority : float
+        A trit is left out if fewer than this share of the samples differ from its most frequent
+        value.
 
     Raises
     ------
@@ -97,7 +101,9 @@ def fit_encoder(
         values, valid = _integers(feature, column)
         pair = _fit_thresholds(values[valid], thresholds, delta, spacing)
         features.append(feature)
-        pairs.append(_telling(pair, values[valid], None if valid.all() else missing))
+        pairs.append(
+            _telling(pair, values[valid], int(np.count_nonzero(~valid)), missing, minority)
+        )
     source = np.repeat(np.arange(len(features)), [pair.shape[1] for pair in pairs])
     if len(source) == 0:
         raise DataError("No feature tells the training samples apart, so there is nothing to learn")
@@ -165,23 +171,25 @@ def _fit_thresholds(values: Integers, thresholds: int, delta: float, spacing: Sp
     return np.minimum(np.ceil(cut), values.max()).astype(np.int64)
 
 
-def _telling(pair: Integers, values: Integers, missing: int | None) -> Integers:
-    """Return the thresholds [low or high, trit] without repeated ones and constant trits.
+def _telling(
+    pair: Integers, values: Integers, num_missing: int, missing: int, minority: float
+) -> Integers:
+    """Return the thresholds [low or high, trit] without repeated ones and trits that tell nothing.
 
     Parameters
     ----------
     pair : int64 array [low or high, trit]
     values : int64 array
         The integers of the feature, where it is there.
-    missing : int, optional
-        What the trits are where it is not, if that happens.
+    num_missing, missing : int
+        In how many samples it is not, and what the trits are then.
+    minority : float
+        Share of the samples that have to differ from the most frequent value; at least one has to.
     """
     low, high = pair = np.unique(pair, axis=1)
-    if len(values) == 0:
-        return pair[:, :0]
-    # A trit never falls as its feature rises, so it is constant if it is the same at both ends.
-    ends = np.array([[values.min()], [values.max()]])
-    trits = (ends >= high).astype(np.int64) - (ends < low)
-    if missing is not None:
-        trits = np.append(trits, np.full((1, len(low)), missing), axis=0)
-    return pair[:, np.ptp(trits, axis=0) > 0]
+    below = np.array([np.count_nonzero(values < threshold) for threshold in low])
+    above = np.array([np.count_nonzero(values >= threshold) for threshold in high])
+    counts = np.stack([below, len(values) - below - above, above])
+    counts[missing + 1] += num_missing
+    others = len(values) + num_missing - counts.max(axis=0)
+    return pair[:, others >= max(1, minority * (len(values) + num_missing))]

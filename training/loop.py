@@ -13,6 +13,7 @@ from trilut.training.checkpoint import Journal, Measurement, Snapshot
 from trilut.training.config import TrainingConfig, TrainingError
 from trilut.training.network import Samples, Topology, accuracy
 from trilut.training.placement import Placement
+from trilut.training.prune import prune
 from trilut.training.recipes import Phase, Recipe, harden_tables
 from trilut.training.relax import lookup_layer
 from trilut.training.search import WireSearch, choose_wires, start_search
@@ -23,7 +24,7 @@ __all__ = ["Progress", "fit"]
 
 # Random numbers come from numpy on the host: streams that no release changes, nothing to compile.
 # These tell the streams of one seed apart; a fixed wiring has the seed alone.
-_START, _BATCHES, _WIRES = 1, 2, 3
+_START, _BATCHES, _WIRES, _PRUNING = 1, 2, 3, 4
 
 # A mean loss that is so many times the first one will not come back.
 _DIVERGED = 10.0
@@ -65,16 +66,18 @@ def fit(
     search = None
     if config.wiring == "learned":
         search = WireSearch(config.wire_rate, config.steps, config.distance_cost)
-    task = Task(topology, make_optimizer(config), config.steps, search)
+    task = Task(topology, make_optimizer(config), config.total_steps, search)
     state = _initial_state(phases[0].recipe, task, train.inputs.shape[1], config)
     place = Placement(mesh)
     snapshot = Snapshot(state, place.collect(Learned(state.parameters, state.wiring)))
     if journal is not None:
         snapshot = journal.begin(snapshot, resume=resume)
     snapshot = snapshot._replace(state=place.state(snapshot.state))
-    train = place.samples(train)
-    while snapshot.done < config.steps:
+    whole, train = train, place.samples(train)
+    while snapshot.done < config.total_steps:
         phase = next(phase for phase in phases if snapshot.done < phase.end)
+        if phase.pruned and snapshot.done == phase.start:
+            snapshot = _pruned(snapshot, phase, whole, task, config, place)
         snapshot = _advance(snapshot, phase, train, validation, task, config, place, journal)
         if journal is not None:
             journal.record(snapshot)
@@ -83,6 +86,36 @@ def fit(
     if journal is not None:
         journal.save(snapshot)
     return snapshot.kept, list(snapshot.history)
+
+
+def _pruned(
+    snapshot: Snapshot,
+    phase: Phase,
+    train: Samples,
+    task: Task,
+    config: TrainingConfig,
+    place: Placement,
+) -> Snapshot:
+    """Prune what has been kept so far, which is then no longer to be had unpruned."""
+    kept, state = snapshot.kept, snapshot.state
+    learned, frozen = prune(
+        kept,
+        harden_tables(phase.recipe, kept.parameters),
+        place.collect(state.frozen),
+        phase.pruned,
+        train,
+        task.topology,
+        tau=phase.recipe.tau,
+        valence=phase.recipe.valence,
+        generator=np.random.default_rng((config.seed, _PRUNING, snapshot.done)),
+    )
+    state = state._replace(
+        parameters=place.divide(learned.parameters),
+        wiring=place.divide(learned.wiring),
+        frozen=place.divide(frozen),
+    )
+    # A copy, because the next steps take the buffers of the state.
+    return Snapshot(state, place.collect(learned), history=snapshot.history)
 
 
 def _advance(
@@ -138,7 +171,7 @@ def _tell(
 ) -> None:
     last = snapshot.history[-1]
     try:
-        progress(last["step"], config.steps, last["loss"], last["accuracy"])
+        progress(last["step"], config.total_steps, last["loss"], last["accuracy"])
     except BaseException:
         # Most often the user who interrupts, and may want to go on later.
         if journal is not None:
@@ -150,12 +183,13 @@ def _initial_state(recipe: Recipe, task: Task, num_inputs: int, config: Training
     generator = np.random.default_rng((config.seed, _START))
     parameters = tuple(recipe.init(num_gates, generator) for num_gates in config.layers)
     optimizer = task.optimizer.init(parameters)
+    frozen = tuple(jnp.zeros(width, dtype=bool) for width in config.layers) if config.prune else ()
     if task.search is None:
         wiring = fixed_wiring(config, num_inputs)
-        return State(parameters, wiring, (), optimizer, jnp.int32(0))
+        return State(parameters, wiring, (), optimizer, jnp.int32(0), frozen)
     search = start_search(config, num_inputs, np.random.default_rng((config.seed, _WIRES)))
     wiring = choose_wires(task.search, search)
-    return State(parameters, wiring, search, optimizer, jnp.int32(0))
+    return State(parameters, wiring, search, optimizer, jnp.int32(0), frozen)
 
 
 def _draw(

@@ -122,8 +122,18 @@ def zero_probes(parameters: Parameters, num_samples: int) -> Probes:
 def class_scores(values: LayerValues, topology: Topology) -> Float[Array, "class batch"]:
     """Sum the outputs of each class."""
     outputs = values[-topology.output_layers :]
-    by_class = [layer.reshape(-1, topology.num_classes, layer.shape[1]) for layer in outputs]
-    return sum((jnp.sum(layer, axis=0) for layer in by_class[1:]), jnp.sum(by_class[0], axis=0))
+    return sum(
+        (_sum_classes(layer, topology) for layer in outputs[1:]), _sum_classes(outputs[0], topology)
+    )
+
+
+def _sum_classes(
+    layer: Float[Array, "gate batch"], topology: Topology
+) -> Float[Array, "class batch"]:
+    # A matrix product, because XLA's sums along the leading axis are several times slower.
+    gate, number = jnp.arange(len(layer)), jnp.arange(topology.num_classes)
+    member = gate[None, :] % topology.num_classes == number[:, None]
+    return member.astype(layer.dtype) @ layer
 
 
 def accuracy(

@@ -54,8 +54,8 @@ class Placement:
         """Divide a state by gates."""
         # Scores are [block, slot, candidate]; all else that has as many rows as gates is [gate, …].
         return State(
-            self._divide(state.parameters),
-            self._divide(state.wiring),
+            self.divide(state.parameters),
+            self.divide(state.wiring),
             tuple(
                 search._replace(
                     candidates=self._put(search.candidates),
@@ -65,8 +65,9 @@ class Placement:
                 )
                 for search in state.search
             ),
-            self._divide(state.optimizer),
+            self.divide(state.optimizer),
             self._put(state.step),
+            self.divide(state.frozen),
         )
 
     def batches(self, chosen: Int[Array, "step batch"]) -> Int[Array, "step batch"]:
@@ -84,7 +85,8 @@ class Placement:
         whole = jax.jit(lambda tree: tree, out_shardings=_sharding(self._mesh))
         return jax.tree.map(lambda array: jnp.asarray(np.asarray(array)), whole(tree))
 
-    def _divide(self, tree: _T) -> _T:
+    def divide(self, tree: _T) -> _T:
+        """Divide arrays by gates, their first axis."""
         return jax.tree.map(
             lambda array: self._put(array, "gate") if array.ndim else self._put(array), tree
         )

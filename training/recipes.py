@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int
 from numpy.typing import NDArray
 
 from trilut.gates import evaluation_matrix, fourier_matrix, truth_values
+from trilut.training.area import AreaTerm
 from trilut.training.names import NoiseKind, Objective, Parametrisation, Start
 from trilut.training.network import Parameters
 from trilut.training.objective import complexity, round_gradient, task_loss
@@ -39,6 +40,10 @@ class Recipe(Protocol):
     @property
     def valence(self) -> int:
         """Number of truth values."""
+
+    @property
+    def tau(self) -> float:
+        """Divisor from class scores to logits."""
 
     def init(self, num_gates: int, generator: np.random.Generator) -> Float[Array, "gate row"]:
         """Return the parameters that a layer starts from."""
@@ -71,10 +76,21 @@ class Recipe(Protocol):
 
 
 class Phase(NamedTuple):
-    """A recipe and the step that it is followed up to."""
+    """A recipe and the step that it is followed up to.
+
+    Parameters
+    ----------
+    start, end : int
+        The steps that it lasts.
+    pruned : float
+        Share of the gates that take no logic from its beginning on; see
+        :mod:`trilut.training.prune`.
+    """
 
     recipe: Recipe
     end: int
+    start: int = 0
+    pruned: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +112,8 @@ class HardRecipe:
         with more weight. Only in training steps.
     seed : int
         Seed of the noise.
+    area : AreaTerm, optional
+        What to charge for the area of gates.
     """
 
     tau: float
@@ -106,6 +124,7 @@ class HardRecipe:
     noise: float = 0.0
     noise_kind: NoiseKind = "normal"
     seed: int = 0
+    area: AreaTerm | None = None
 
     def init(self, num_gates: int, generator: np.random.Generator) -> Float[Array, "gate row"]:
         """Return tables within [−1, 1]."""
@@ -142,13 +161,15 @@ class HardRecipe:
         labels: Int[Array, " batch"],
         progress: Float[Array, ""],
     ) -> Float[Array, ""]:
-        """Return the error of the scores, plus R_F if it has a weight."""
+        """Return the error of the scores, plus R_F and the area if they have a weight."""
         logits = round_gradient(scores, tau=self.tau) / self.tau
-        error = task_loss(self.objective, logits, labels)
-        if not self.complexity_weight:
-            return error
-        tables = jnp.concatenate(parameters)
-        return error + self.complexity_weight * complexity(tables, valence=self.valence)
+        total = task_loss(self.objective, logits, labels)
+        if self.complexity_weight:
+            tables = jnp.concatenate(parameters)
+            total = total + self.complexity_weight * complexity(tables, valence=self.valence)
+        if self.area is not None:
+            total = total + self.area.loss(parameters, valence=self.valence)
+        return total
 
     def constrain(self, parameters: Parameters) -> Parameters:
         """Clip the entries, so that none runs away from where it can still change the table."""
@@ -176,6 +197,7 @@ class PaperRecipe:
     objective: Objective = "squared-error"
     start: Start = "normal"
     complexity_weight: float = 0.0
+    area: AreaTerm | None = None
 
     def init(self, num_gates: int, generator: np.random.Generator) -> Float[Array, "gate row"]:
         """Return the parameters of the polynomials that gates start as, whatever those are."""
@@ -203,16 +225,19 @@ class PaperRecipe:
         labels: Int[Array, " batch"],
         progress: Float[Array, ""],
     ) -> Float[Array, ""]:
-        """Return the error of the scores plus the weighted R_A and R_F of all gates."""
+        """Return the error of the scores plus the weighted R_A, R_F and area of all gates."""
         weight = commitment_weight(
             progress, maximum=self.commitment_max, power=self.commitment_power
         )
         tables = self._soft_table(jnp.concatenate(parameters))
         total = task_loss(self.objective, scores / self.tau, labels)
         total = total + weight * commitment(tables, valence=self.valence)
-        if not self.complexity_weight:
-            return total
-        return total + self.complexity_weight * complexity(tables, valence=self.valence)
+        if self.complexity_weight:
+            total = total + self.complexity_weight * complexity(tables, valence=self.valence)
+        if self.area is not None:
+            soft = tuple(map(self._soft_table, parameters))
+            total = total + self.area.loss(soft, valence=self.valence)
+        return total
 
     def constrain(self, parameters: Parameters) -> Parameters:
         """Change nothing."""

@@ -133,12 +133,7 @@ class WireSearch:
         strength = jnp.abs(search.scores)
         if self.distance_cost:
             strength = strength - self.distance_cost * _distance(search)
-        # The first of the strongest. XLA's argmax does the same several times slower on a CPU.
-        strongest = strength == jnp.max(strength, axis=2, keepdims=True)
-        position = jnp.arange(strength.shape[2], dtype=jnp.int32)
-        best = jnp.min(
-            jnp.where(strongest, position[None, None, :], strength.shape[2]), axis=2, keepdims=True
-        )
+        best = jnp.argmax(strength, axis=2, keepdims=True).astype(jnp.int32)
         score = jnp.take_along_axis(search.scores, best, axis=2)
         sign_a, sign_b = jnp.split(jnp.where(score < 0, -1.0, 1.0).ravel(), 2)
         a, b = jnp.split(jnp.take_along_axis(search.candidates, best[:, :, 0], axis=1).ravel(), 2)

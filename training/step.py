@@ -1,12 +1,12 @@
 """One step of the training: gradient, optimiser and, if the wiring is learned, the search."""
 
 import functools
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import optax  # type: ignore[import-untyped]  # it has no types
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from trilut.training.config import TrainingConfig
 from trilut.training.network import (
@@ -24,7 +24,14 @@ from trilut.training.recipes import Recipe
 from trilut.training.search import Search, WireSearch, choose_wires
 from trilut.training.wiring import Wiring
 
-__all__ = ["Learned", "State", "Task", "make_optimizer", "run_steps"]
+__all__ = ["Frozen", "Learned", "State", "Task", "make_optimizer", "run_steps"]
+
+
+# Where the learning rate starts again after pruning, as a part of where it was at first.
+_PRUNE_RATE = 0.4
+
+Frozen: TypeAlias = tuple[Bool[Array, " _"], ...]
+"""Which gates of each layer have been pruned and stay so; empty where none ever will be."""
 
 
 class State(NamedTuple):
@@ -35,6 +42,7 @@ class State(NamedTuple):
     search: Search
     optimizer: optax.OptState
     step: Int[Array, ""]
+    frozen: Frozen = ()
 
 
 class Learned(NamedTuple):
@@ -55,15 +63,22 @@ class Task(NamedTuple):
 
 def make_optimizer(config: TrainingConfig) -> optax.GradientTransformation:
     """Return the optimiser that a configuration names."""
-    return _adam(config.learning_rate, config.schedule, config.steps)
+    prune_steps = config.prune_steps if config.prune else 0
+    return _adam(config.learning_rate, config.schedule, config.steps, prune_steps)
 
 
 # Cached because a compiled step is found again by the identity of its optimizer.
 @functools.cache
-def _adam(learning_rate: float, schedule: str, steps: int) -> optax.GradientTransformation:
-    if schedule == "cosine":
-        return optax.adam(optax.cosine_decay_schedule(learning_rate, steps))
-    return optax.adam(learning_rate)
+def _adam(
+    learning_rate: float, schedule: str, steps: int, prune_steps: int
+) -> optax.GradientTransformation:
+    if schedule == "constant":
+        return optax.adam(learning_rate)
+    decay = optax.cosine_decay_schedule(learning_rate, steps)
+    if prune_steps:
+        again = optax.cosine_decay_schedule(_PRUNE_RATE * learning_rate, prune_steps)
+        decay = optax.join_schedules([decay, again], [steps])
+    return optax.adam(decay)
 
 
 @functools.partial(jax.jit, static_argnames=("recipe", "task"), donate_argnames="state")
@@ -110,10 +125,18 @@ def _step(
     with jax.numpy_dtype_promotion("standard"):
         update, optimizer = task.optimizer.update(gradient, state.optimizer)
     parameters = recipe.constrain(optax.apply_updates(state.parameters, update))
+    if state.frozen:
+        parameters = tuple(map(_unless_frozen, state.frozen, state.parameters, parameters))
     wiring, search = state.wiring, state.search
     if task.search is not None:
         wiring, search = _rewire(task.search, state, slots, values, inputs, task.topology)
-    return State(parameters, wiring, search, optimizer, state.step + 1), loss
+    return State(parameters, wiring, search, optimizer, state.step + 1, state.frozen), loss
+
+
+def _unless_frozen(
+    frozen: Bool[Array, " gate"], old: Float[Array, "gate row"], new: Float[Array, "gate row"]
+) -> Float[Array, "gate row"]:
+    return jnp.where(frozen[:, None], old, new)
 
 
 def _rewire(

@@ -49,6 +49,8 @@ class TrainingResult:
         Accuracy of the circuit.
     history : list of Measurement
         The course of the training.
+    fitted : Fitted
+        The network that was hardened.
     """
 
     netlist: Netlist
@@ -56,6 +58,7 @@ class TrainingResult:
     soft: Accuracies
     hardened: Accuracies
     history: list[Measurement]
+    fitted: "Fitted"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +93,7 @@ def train(
     dataset: Dataset,
     config: TrainingConfig | None = None,
     *,
+    encoder: Encoder | None = None,
     progress: Progress | None = None,
     directory: Path | None = None,
     resume: bool = False,
@@ -104,6 +108,8 @@ def train(
         kept, and the test split is looked at once, at the end.
     config : TrainingConfig, optional
         The settings; by default those that suit the data set.
+    encoder : Encoder, optional
+        What to encode features with; by default one that is fitted to the training split.
     progress : callable, optional
         See :data:`trilut.training.loop.Progress`. What it raises ends the training.
     directory : Path, optional
@@ -128,7 +134,13 @@ def train(
             "use trilut.training.fit_dataset"
         )
     fitted = fit_dataset(
-        dataset, config, progress=progress, directory=directory, resume=resume, mesh=mesh
+        dataset,
+        config,
+        encoder=encoder,
+        progress=progress,
+        directory=directory,
+        resume=resume,
+        mesh=mesh,
     )
     provenance = {
         "trilut": __version__,
@@ -148,13 +160,14 @@ def train(
         name=dataset.name,
         provenance=provenance,
     )
-    return TrainingResult(netlist, config, fitted.soft, fitted.hardened, fitted.history)
+    return TrainingResult(netlist, config, fitted.soft, fitted.hardened, fitted.history, fitted)
 
 
 def fit_dataset(
     dataset: Dataset,
     config: TrainingConfig,
     *,
+    encoder: Encoder | None = None,
     progress: Progress | None = None,
     directory: Path | None = None,
     resume: bool = False,
@@ -162,9 +175,14 @@ def fit_dataset(
 ) -> Fitted:
     """Train a network of any valence; parameters and errors are those of :func:`train`."""
     phases = make_phases(config, tau=config.head(dataset.class_names).tau)
-    encoder = _fit_encoder(dataset, config)
+    encoder = encoder or _fit_encoder(dataset, config)
+    if config.valence % 2 == 0 and not encoder.is_binary:
+        raise TrainingError(
+            f"The encoder has UNKNOWN bands, "
+            f"which a network of valence {config.valence} cannot read"
+        )
     topology = Topology(dataset.num_classes, config.skip, config.output_layers)
-    samples = encode(encoder, dataset.train, shift=config.shift)
+    samples = encode(encoder, dataset.train, shift=config.shift, mirror=config.mirror)
     validation = encode(encoder, dataset.validation)
     journal = None if directory is None else Journal(directory, config, samples)
     learned, history = fit(
@@ -204,4 +222,5 @@ def _fit_encoder(dataset: Dataset, config: TrainingConfig) -> Encoder:
         spacing=config.spacing,
         bits=config.bits,
         valence=3 if config.valence % 2 else 2,
+        minority=config.minority,
     )

@@ -1,6 +1,9 @@
 """Step time of training: layouts and forms against each other, growth with size, gap per layer.
 
-Run: python benchmarks/training.py [--quick]
+Times are those of the processor, all threads together: a machine that is busy otherwise lengthens
+others much more.
+
+Run: python benchmarks/training_steps.py [--quick] [--part forms,growth,gap]
 """
 
 import argparse
@@ -43,12 +46,19 @@ SIZES = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the size, fewer runs")
+    parser.add_argument(
+        "--part", metavar="NAME,…", default="forms,growth,gap", help="what to measure"
+    )
     args = parser.parse_args()
+    parts = args.part.split(",")
     shrink, repeats = (10, 3) if args.quick else (1, 7)
     print(f"JAX {jax.__version__}, {jax.device_count()} × {jax.devices()[0].device_kind}\n")
-    compare_forms(tuple(width // shrink for width in SIZES["small"]), repeats)
-    show_growth({name: tuple(w // shrink for w in layers) for name, layers in SIZES.items()})
-    show_gap(steps=300 if args.quick else 3000)
+    if "forms" in parts:
+        compare_forms(tuple(width // shrink for width in SIZES["small"]), repeats)
+    if "growth" in parts:
+        show_growth({name: tuple(w // shrink for w in layers) for name, layers in SIZES.items()})
+    if "gap" in parts:
+        show_gap(steps=300 if args.quick else 3000)
 
 
 def compare_forms(layers: tuple[int, ...], repeats: int) -> None:
@@ -168,31 +178,29 @@ def stacked_gates(logits: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
 
 
 def timed(step: Callable[[], Any]) -> float:
-    """Return the seconds of one step."""
-    started = time.perf_counter()
+    """Return the seconds of the processor for one step."""
+    started = time.process_time()
     jax.block_until_ready(step())
-    return (time.perf_counter() - started) / getattr(step, "num_steps", 1)
+    return (time.process_time() - started) / getattr(step, "num_steps", 1)
 
 
 def show_growth(sizes: dict[str, tuple[int, ...]]) -> None:
     print("Cost over the paper's sizes, recipe hard, random wiring")
-    print("| size | gates | ms a step | CPU ms | CPU µs a gate | state MB | peak RSS MB |")
-    print("|---|---|---|---|---|---|---|")
+    print("| size | gates | ms a step | µs a gate | state MB | peak RSS MB |")
+    print("|---|---|---|---|---|---|")
     for name, layers in sizes.items():
         wiring = random_wiring(INPUTS, layers, seed=42)
         step = product_step(HardRecipe(TAU), layers, wiring, num_steps=8)
         step()
         # Eight steps a call: the memory of a call is new to the process, and costs once.
-        used = time.process_time()
         seconds = timed(step)
-        used = (time.process_time() - used) / 8
         num_gates = sum(layers)
         # Nine entries a gate with two moments each, four bytes all, and two parents.
         state = num_gates * (3 * 9 + 2) * 4 / 1e6
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
         print(
-            f"| {name} | {num_gates} | {1e3 * seconds:.1f} | {1e3 * used:.1f} "
-            f"| {1e6 * used / num_gates:.2f} | {state:.1f} | {peak:.0f} |"
+            f"| {name} | {num_gates} | {1e3 * seconds:.1f} "
+            f"| {1e6 * seconds / num_gates:.2f} | {state:.1f} | {peak:.0f} |"
         )
     print()
 

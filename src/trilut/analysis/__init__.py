@@ -1,0 +1,47 @@
+"""Analysis: what the gates of a circuit are, beside gates that nobody trained."""
+
+from trilut.analysis.census import Census, initial_gates, random_gates, take_census
+from trilut.analysis.circuit import CircuitAnalysis, analyze, census_rows, gate_properties
+from trilut.analysis.classes import (
+    GATE_CLASSES,
+    SpectralClass,
+    can_be_unknown,
+    is_information_monotone,
+    is_monotone,
+    is_threshold,
+    named_distance,
+    nearest_names,
+    spectral_class,
+    threshold_weights,
+)
+from trilut.analysis.fourier import BANDS, band_energy, complexity, layer_profile, term_energy
+from trilut.analysis.landscape import Landscape, Metric, gate_landscape
+
+__all__ = [
+    "BANDS",
+    "GATE_CLASSES",
+    "Census",
+    "CircuitAnalysis",
+    "Landscape",
+    "Metric",
+    "SpectralClass",
+    "analyze",
+    "band_energy",
+    "can_be_unknown",
+    "census_rows",
+    "complexity",
+    "gate_landscape",
+    "gate_properties",
+    "initial_gates",
+    "is_information_monotone",
+    "is_monotone",
+    "is_threshold",
+    "layer_profile",
+    "named_distance",
+    "nearest_names",
+    "random_gates",
+    "spectral_class",
+    "take_census",
+    "term_energy",
+    "threshold_weights",
+]

@@ -1,0 +1,343 @@
+"""The paper's sweeps: how far Gaussians part, how wide UNKNOWN is, how fine the encoder."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trilut.data.synthetic import gaussians_bayes_rate
+from trilut.paper import drawings
+from trilut.paper.experiment import (
+    Claim,
+    Experiment,
+    Results,
+    Scale,
+    Section,
+    Table,
+    number,
+    share,
+)
+from trilut.paper.published import published
+from trilut.paper.runs import Run, RunResult
+from trilut.paper.tasks import (
+    accuracy,
+    average,
+    ceiling_of,
+    describe,
+    task_runs,
+    unknown_share,
+    untrained_unknown,
+)
+
+__all__ = ["SWEEPS", "bayes_entropy", "rank_correlation"]
+
+_SEPARATIONS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
+_DELTAS = (1.0, 0.5, 0.25, 0.0)
+_RESOLUTIONS = {2: 128, 4: 256, 8: 512, 16: 1024}
+
+
+def _separation_runs(scale: Scale) -> list[Run]:
+    return [
+        run
+        for separation in _SEPARATIONS
+        for recipe in ("dlgn", "paper", "hard")
+        for run in task_runs(scale, _gaussians(separation), recipe)
+    ]
+
+
+def _gaussians(separation: float) -> str:
+    # The paper's separation is half the distance: its Bayes rates are Φ(s), not Φ(s/2).
+    distance = 2 * separation
+    return "gaussians" if distance == 3 else f"gaussians:separation={distance:g}"
+
+
+def _separation(results: Results, scale: Scale) -> Section:
+    rows = []
+    unknown: dict[str, list[float]] = {"paper": [], "hard": []}
+    correlations: dict[str, list[float]] = {"dlgn": [], "paper": [], "hard": []}
+    tracking: dict[str, list[float]] = {"paper": [], "hard": []}
+    bayes = []
+    for separation in _SEPARATIONS:
+        runs = {r: task_runs(scale, _gaussians(separation), r) for r in ("dlgn", "paper", "hard")}
+        got = {r: average(results, runs[r], accuracy) for r in runs}
+        for recipe, values in unknown.items():
+            values.append(average(results, runs[recipe], unknown_share))
+            tracking[recipe].append(average(results, runs[recipe], _unknown_correlation))
+        for recipe, values in correlations.items():
+            values.append(average(results, runs[recipe], _margin_correlation))
+        bayes.append(gaussians_bayes_rate(2 * separation))
+        theirs = published("separation")[f"{separation:.1f}"]
+        rows.append(
+            [
+                f"{separation:.1f}σ",
+                number(theirs["bayes"]),
+                share(bayes[-1]),
+                number(theirs["binary"]),
+                share(got["dlgn"]),
+                number(theirs["ternary"]),
+                share(got["paper"]),
+                share(got["hard"]),
+                number(theirs["unknown"]),
+                f"{share(unknown['paper'][-1])} / {share(unknown['hard'][-1])}",
+                " / ".join(f"{tracking[r][-1]:.2f}" for r in ("paper", "hard")),
+                " / ".join(f"{correlations[r][-1]:.2f}" for r in ("paper", "hard", "dlgn")),
+            ]
+        )
+    best = correlations["hard"]
+    middle = _SEPARATIONS.index(1.5)
+    return Section(
+        describe(scale)
+        + " The paper's separation is half the distance of the centres in deviations: "
+        "its Bayes rates are Φ(s). The last two columns are Spearman's correlation with the Bayes "
+        "entropy H(y|x) over the test samples: of a sample's share of UNKNOWN outputs, and of its "
+        "margin with the sign turned. At 1 the samples are ranked as the truth ranks them.",
+        [
+            Table(
+                [
+                    "separation",
+                    "Bayes, paper",
+                    "Bayes Φ(s)",
+                    "DLGN, paper",
+                    "DLGN",
+                    "PST, paper",
+                    "PST δ=1",
+                    "hard δ=.25",
+                    "UNK, paper",
+                    "UNK PST / hard",
+                    "UNK and entropy, PST / hard",
+                    "margin and entropy, PST / hard / DLGN",
+                ],
+                rows,
+            )
+        ],
+        {
+            "separation": drawings.separation_figure(_SEPARATIONS, unknown, bayes, correlations),
+            "entropy": drawings.entropy_figure(
+                {
+                    recipe: results[task_runs(scale, "gaussians", recipe)[0].key]
+                    for recipe in ("paper", "hard")
+                },
+                lambda points: bayes_entropy(points, 3.0),
+            ),
+        },
+        [
+            Claim(
+                "UNKNOWN outputs fall as the classes part (PST)",
+                all(np.diff(unknown["paper"]) < 0),
+                " → ".join(share(value) for value in unknown["paper"]) + " %",
+            ),
+            Claim(
+                "The share of UNKNOWN outputs follows the Bayes entropy (PST; correlation ≥ .5)",
+                min(tracking["paper"]) >= 0.5,
+                "correlation " + ", ".join(f"{value:.2f}" for value in tracking["paper"]),
+            ),
+            Claim(
+                "The margin of `hard` ranks samples as the Bayes entropy does: ≥ .8 at 1.5σ",
+                best[middle] >= 0.8,
+                f"{best[middle]:.2f}; over all separations {min(best):.2f} … {max(best):.2f}",
+                ours=True,
+            ),
+        ],
+    )
+
+
+def bayes_entropy(points: NDArray[np.float64], separation: float) -> NDArray[np.float64]:
+    """Return H(y|x) in bits at points [point, 2] of the data set ``gaussians``."""
+    odds = separation * points.sum(axis=1) / math.sqrt(2)
+    p = 1 / (1 + np.exp(-np.abs(odds)))
+    q = np.maximum(1 - p, 1e-300)
+    return -(p * np.log2(p) + q * np.log2(q))
+
+
+def rank_correlation(x: NDArray[Any], y: NDArray[Any]) -> float:
+    """Return Spearman's correlation; equal values share their mean rank. 0 if one is constant."""
+    ranks = np.stack([_ranks(values) for values in (x, y)])
+    if np.ptp(ranks, axis=1).min() == 0:
+        return 0.0
+    centred = ranks - ranks.mean(axis=1, keepdims=True)
+    return float(centred[0] @ centred[1] / np.prod(np.linalg.norm(centred, axis=1)))
+
+
+def _ranks(values: NDArray[Any]) -> NDArray[np.float64]:
+    _, group, count = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(count) - (count - 1) / 2)[group]
+
+
+def _margin_correlation(result: RunResult) -> float:
+    from trilut.sim import classify
+
+    margin = classify(result.netlist, result.test.x).margin
+    return -rank_correlation(margin, _entropy_ranks(result))
+
+
+def _unknown_correlation(result: RunResult) -> float:
+    from trilut.sim import evaluate
+
+    assert result.netlist.encoder is not None
+    outputs = evaluate(result.netlist, result.netlist.encoder.encode(result.test.x))
+    return rank_correlation((outputs == 0).sum(axis=1), _entropy_ranks(result))
+
+
+def _entropy_ranks(result: RunResult) -> NDArray[np.float64]:
+    # The entropy falls with the distance of a point from the line that halves the plane, whatever
+    # the separation: any one gives the same ranks.
+    return bayes_entropy(np.asarray(result.test.x, dtype=np.float64), 1.0)
+
+
+def _delta_runs(scale: Scale) -> list[Run]:
+    return [
+        run
+        for delta in _DELTAS
+        for recipe in ("paper", "hard")
+        for run in task_runs(scale, "moons", recipe, delta=delta)
+    ]
+
+
+def _delta(results: Results, scale: Scale) -> Section:
+    rows = []
+    curves: dict[str, list[float]] = {"paper": [], "hard": [], "ceiling": []}
+    for delta in _DELTAS:
+        runs = {r: task_runs(scale, "moons", r, delta=delta) for r in ("paper", "hard")}
+        got = {r: average(results, runs[r], accuracy) for r in runs}
+        ceiling = average(results, runs["hard"], ceiling_of)
+        for name, value in {**got, "ceiling": ceiling}.items():
+            curves[name].append(value)
+        theirs = published("delta")[f"{delta:.2f}"]
+        rows.append(
+            [
+                f"{delta:.2f}",
+                number(theirs["ternary"]),
+                share(got["paper"]),
+                share(got["hard"]),
+                share(ceiling),
+                number(theirs["unknown"]),
+                " / ".join(share(average(results, runs[r], unknown_share)) for r in runs),
+                share(average(results, runs["paper"], untrained_unknown)),
+                f"{theirs['gap']:.2f}",
+                " / ".join(share(average(results, runs[r], lambda x: x.gap), 2) for r in runs),
+            ]
+        )
+    order = {name: np.argsort(values).tolist() for name, values in curves.items()}
+    best = _DELTAS[int(np.argmax(curves["paper"]))]
+    return Section(
+        describe(scale)
+        + " Moons; δ is the width of the UNKNOWN band as a share of the distance of "
+        "thresholds. The ceiling is the best that any circuit behind the encoder could do.",
+        [
+            Table(
+                [
+                    "δ",
+                    "PST, paper",
+                    "PST",
+                    "hard",
+                    "ceiling",
+                    "UNK, paper",
+                    "UNK PST / hard",
+                    "UNK untrained",
+                    "gap, paper",
+                    "gap PST / hard",
+                ],
+                rows,
+            )
+        ],
+        {"delta": drawings.sweep_figure("δ", _DELTAS, curves)},
+        [
+            Claim("PST is best at δ=.5", best == 0.5, f"best at δ={best:g}"),
+            Claim(
+                "The sweep shows the encoder: PST ranks the values of δ as the ceiling does",
+                order["paper"] == order["ceiling"],
+                ", ".join(
+                    f"δ={delta:g} {share(got)} of {share(ceiling)}"
+                    for delta, got, ceiling in zip(
+                        _DELTAS, curves["paper"], curves["ceiling"], strict=True
+                    )
+                ),
+                ours=True,
+            ),
+        ],
+    )
+
+
+def _resolution_settings(resolution: int) -> dict[str, Any]:
+    width = _RESOLUTIONS[resolution]
+    return {"thresholds": resolution - 1, "layers": (width, width, width, 200)}
+
+
+def _resolution_runs(scale: Scale) -> list[Run]:
+    return [
+        run
+        for resolution in _RESOLUTIONS
+        for recipe in ("paper", "hard")
+        for run in task_runs(scale, "moons", recipe, **_resolution_settings(resolution))
+    ]
+
+
+def _resolution(results: Results, scale: Scale) -> Section:
+    rows = []
+    curves: dict[str, list[float]] = {"paper": [], "hard": [], "ceiling": []}
+    unknown = []
+    for resolution, width in _RESOLUTIONS.items():
+        runs = {
+            r: task_runs(scale, "moons", r, **_resolution_settings(resolution))
+            for r in ("paper", "hard")
+        }
+        got = {r: average(results, runs[r], accuracy) for r in runs}
+        ceiling = average(results, runs["hard"], ceiling_of)
+        for name, value in {**got, "ceiling": ceiling}.items():
+            curves[name].append(value)
+        unknown.append(average(results, runs["paper"], unknown_share))
+        theirs = published("resolution")[str(resolution)]
+        rows.append(
+            [
+                str(resolution),
+                f"[{width}]³",
+                number(theirs["ternary"]),
+                share(got["paper"]),
+                share(got["hard"]),
+                share(ceiling),
+                number(theirs["unknown"]),
+                f"{share(unknown[-1])} / {share(average(results, runs['hard'], unknown_share))}",
+            ]
+        )
+    return Section(
+        describe(scale, "Widths as in the table and 200 outputs") + " Moons; resolution K is K−1 "
+        "thresholds a feature. The ceiling is that of `hard`, δ=.25; with as many cells as "
+        "samples it is no longer within reach.",
+        [
+            Table(
+                [
+                    "K",
+                    "body",
+                    "PST, paper",
+                    "PST δ=1",
+                    "hard δ=.25",
+                    "ceiling",
+                    "UNK, paper",
+                    "UNK PST / hard",
+                ],
+                rows,
+            )
+        ],
+        {"resolution": drawings.sweep_figure("K", tuple(_RESOLUTIONS), curves)},
+        [
+            Claim(
+                "Accuracy of PST rises with the resolution",
+                all(np.diff(curves["paper"]) > 0),
+                " → ".join(share(value) for value in curves["paper"]) + " %",
+            ),
+            Claim(
+                "UNKNOWN outputs of PST fall with the resolution",
+                all(np.diff(unknown) < 0),
+                " → ".join(share(value) for value in unknown) + " %",
+            ),
+        ],
+    )
+
+
+SWEEPS = (
+    Experiment("separation", "Separation of Gaussians", _separation_runs, _separation),
+    Experiment("delta", "Width of the UNKNOWN band", _delta_runs, _delta),
+    Experiment("resolution", "Encoding resolution", _resolution_runs, _resolution),
+)
+"""The experiments, in the order of the page."""

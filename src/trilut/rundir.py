@@ -1,0 +1,127 @@
+"""A report of whatever a run directory holds."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from trilut.console import talk
+from trilut.data import Dataset, Split
+from trilut.errors import DataError, FormatError
+from trilut.evaluation import evaluate_split, samples_for
+from trilut.files import make_directory, read_bytes
+from trilut.flow import netlist_dataset
+from trilut.format import digest, load
+from trilut.metrics import cell_vote_accuracy
+from trilut.netlist import Netlist
+from trilut.report import Report, make_report, write_report
+
+__all__ = ["report_run"]
+
+
+def report_run(path: Path, *, output: Path | None = None, data: str | None = None) -> Report:
+    """Write ``report.html`` and ``report.json`` of a run, with what is there.
+
+    Parameters
+    ----------
+    path : Path
+        A run directory with ``net.trilut``, or a netlist file. ``metrics.jsonl``,
+        ``synthesis.json`` and an earlier ``report.json`` beside it are used if they are there.
+    output : Path, optional
+        Directory to write to; by default that of the netlist.
+    data : str, optional
+        Data set to measure on; by default the one that the netlist was trained on. Without any,
+        the report has no accuracy.
+
+    Raises
+    ------
+    TrilutError
+        If the netlist or a file beside it cannot be read.
+    """
+    file = path / "net.trilut" if path.is_dir() else path
+    netlist = load(file)
+    split, accuracy = None, None
+    dataset = _dataset(netlist, data)
+    if dataset is not None:
+        split = samples_for(netlist, dataset)
+        accuracy = _accuracy(netlist, dataset, split)
+    earlier = _earlier(netlist, file.parent / "report.json")
+    if accuracy is not None and "layers" in (earlier.get("accuracy") or {}):
+        accuracy["layers"] = earlier["accuracy"]["layers"]
+    report = make_report(
+        netlist,
+        accuracy=accuracy,
+        history=_history(file.parent / "metrics.jsonl"),
+        verification=earlier.get("verification"),
+        synthesis=_synthesis(netlist, file.parent / "synthesis.json") or earlier.get("synthesis"),
+    )
+    write_report(report, netlist, split, make_directory(output or file.parent))
+    return report
+
+
+def _dataset(netlist: Netlist, name: str | None) -> Dataset | None:
+    if netlist.encoder is None or netlist.head is None:
+        return None
+    try:
+        return netlist_dataset(netlist, name=name)
+    except DataError as error:
+        if name is not None:
+            raise
+        talk(f"No samples, so no accuracy: {error}")
+        return None
+
+
+def _accuracy(netlist: Netlist, dataset: Dataset, split: Split) -> dict[str, Any]:
+    assert netlist.encoder is not None
+    train = samples_for(netlist, dataset, part="train")
+    evaluation = evaluate_split(netlist, split)
+    return {
+        "hardened": evaluation.accuracy,
+        "soft": _soft(netlist, dataset),
+        "cell_vote": cell_vote_accuracy(
+            netlist.encoder.encode(train.x), train.y, netlist.encoder.encode(split.x), split.y
+        ),
+        "evaluation": evaluation,
+    }
+
+
+def _soft(netlist: Netlist, dataset: Dataset) -> float | None:
+    """Return the accuracy of the training forward, if the netlist has it for this data set."""
+    known: Mapping[str, Any] = netlist.provenance
+    try:
+        same = known["data"]["name"] == dataset.name
+        return float(known["accuracy"]["soft"]["test"]) if same else None
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _history(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    lines = read_bytes(path).splitlines()
+    try:
+        history = [json.loads(line) for line in lines]
+        return [{key: line[key] for key in ("step", "loss", "accuracy")} for line in history]
+    except (ValueError, KeyError, TypeError) as error:
+        raise FormatError(f"File {str(path)!r} is not a course of training: {error!r}") from error
+
+
+def _earlier(netlist: Netlist, path: Path) -> Mapping[str, Any]:
+    """Return an earlier report, if it is of the same netlist."""
+    if not path.exists():
+        return {}
+    try:
+        document = json.loads(read_bytes(path))
+        same = document["netlist"]["sha256"] == digest(netlist)
+    except (ValueError, KeyError, TypeError) as error:
+        raise FormatError(f"File {str(path)!r} is not a report: {error!r}") from error
+    return document if same else {}
+
+
+def _synthesis(netlist: Netlist, path: Path) -> Mapping[str, Any] | None:
+    if not path.exists():
+        return None
+    from trilut.synth.report import read_synthesis_report
+
+    report = read_synthesis_report(path)
+    return report.section if report.document["netlist"]["sha256"] == digest(netlist) else None

@@ -1,0 +1,185 @@
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from circuits import random_netlist
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+import trilut
+from trilut.cli import main
+from trilut.data import load_dataset
+from trilut.drawing import _NETS, _hot_cones, circuit_figure, net_weights
+from trilut.evaluation import evaluate_split
+from trilut.figures import confusion_figure, decision_grid, layer_gap_figure
+from trilut.training import TrainingConfig, layer_accuracies, train
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("run")
+    moons = load_dataset("moons:train=300,validation=100,test=200")
+    config = TrainingConfig(
+        layers=(60, 60, 20), recipe="paper", delta=1.0, steps=60, evaluate_every=20
+    )
+    result = train(moons, config, directory=directory)
+    trilut.save(result.netlist, directory / "net.trilut")
+    return directory, result, moons
+
+
+def test_layers_of_the_result_harden_one_by_one(run):
+    _, result, moons = run
+    accuracies = layer_accuracies(result.fitted, moons.test)
+    assert accuracies[0] == result.soft.test
+    assert accuracies[-1] == evaluate_split(result.netlist, moons.test).accuracy
+
+
+def test_report_of_a_training(run, tmp_path, capsys):
+    directory, result, moons = run
+    assert main(["report", str(directory), "-o", str(tmp_path), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document == json.loads((tmp_path / "report.json").read_text())
+    evaluation = evaluate_split(result.netlist, moons.test)
+    assert document["accuracy"]["hardened"] == evaluation.accuracy
+    assert document["accuracy"]["soft"] == result.soft.test
+    assert [line["step"] for line in document["history"]] == [20, 40, 60]
+    assert document["verification"] is None
+    assert document["analysis"]["census"]["gates"] == 140
+    page = (tmp_path / "report.html").read_text()
+    # Decision, coverage, confusion, training, circuit, spectrum and landscape.
+    assert page.count("<svg") == 7
+    assert "src=" not in page.replace('src="data:', "")
+
+
+def test_report_keeps_what_was_verified_of_the_same_netlist(run, tmp_path):
+    directory, result, _ = run
+    copied = shutil.copytree(directory, tmp_path / "run")
+    verification = {
+        "num_checked": {"random": 9},
+        "num_mismatches": 0,
+        "passed": True,
+        "simulator": "one",
+    }
+    known = {"verification": verification, "accuracy": {"layers": [0.9, 0.8]}, "synthesis": None}
+    for sha256, expected in ((trilut.digest(result.netlist), verification), ("other", None)):
+        document = {"netlist": {"sha256": sha256}, **known}
+        (copied / "report.json").write_text(json.dumps(document))
+        assert main(["report", str(copied)]) == 0
+        written = json.loads((copied / "report.json").read_text())
+        assert written["verification"] == expected
+        assert ("layers" in written["accuracy"]) == (expected is not None)
+
+
+def test_report_without_samples_shows_the_gates(tmp_path, capsys):
+    netlist = random_netlist(
+        0, num_inputs=4, num_gates=30, num_outputs=6, num_classes=2, with_encoder=True
+    )
+    trilut.save(netlist, tmp_path / "net.trilut")
+    assert main(["report", str(tmp_path / "net.trilut")]) == 0
+    assert capsys.readouterr().err.startswith("No samples, so no accuracy: Netlist 'net' does not")
+    document = json.loads((tmp_path / "report.json").read_text())
+    assert document["accuracy"] is None
+    assert document["analysis"]["census"]["gates"] == 30
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("metrics.jsonl", '{"step": 1}', "is not a course of training: KeyError('loss')"),
+        ("report.json", "[]", "is not a report: TypeError("),
+    ],
+)
+def test_damaged_file_beside_the_netlist(run, tmp_path, capsys, name, content, message):
+    copied = shutil.copytree(run[0], tmp_path / "run")
+    (copied / name).write_text(content)
+    assert main(["report", str(copied)]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"trilut: error: File {str(copied / name)!r} {message}")
+    assert error.count("\n") == 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10_000), st.integers(0, 60), st.integers(1, 20))
+def test_all_weight_of_the_outputs_comes_to_the_inputs(seed, num_gates, num_outputs):
+    netlist = random_netlist(seed, num_inputs=5, num_gates=num_gates, num_outputs=num_outputs)
+    weights = net_weights(netlist)
+    assert weights[:5].sum() == pytest.approx(num_outputs)
+    assert np.all(weights[netlist.outputs] >= 1)
+
+
+def test_drawn_cones_are_whole_and_leave_room():
+    netlist = random_netlist(1, num_inputs=40, num_gates=3000, num_outputs=100)
+    drawn = _hot_cones(netlist, np.linspace(0, 1, 100))
+    gates = np.flatnonzero(drawn[40:])
+    assert 0 < len(gates) < 3000
+    assert drawn[netlist.a[gates]].all()
+    assert drawn[netlist.b[gates]].all()
+    # Except that the first cone is drawn whatever its size.
+    assert np.bincount(netlist.levels[drawn])[1:].max() <= max(_NETS, 60)
+
+
+def test_small_circuit_is_drawn_whole():
+    netlist = random_netlist(1, num_inputs=4, num_gates=30, num_outputs=6)
+    assert _hot_cones(netlist, np.zeros(6)).all()
+    text = circuit_figure(netlist, np.zeros((3, 4), dtype=np.int8))
+    assert text.startswith("<svg")
+    assert text == circuit_figure(netlist, np.zeros((3, 4), dtype=np.int8))
+
+
+def test_grid_shows_what_the_circuit_decides(run):
+    _, result, moons = run
+    grid = decision_grid(result.netlist, moons.test, size=20)
+    decided = result.netlist.predict(grid.points).reshape(20, 20)
+    assert np.array_equal(grid.chosen[grid.chosen >= 0], decided[grid.chosen >= 0])
+
+
+def test_confusion_names_classes_as_they_are():
+    text = confusion_figure([[3, 1], [0, 2]], ["$a$", "<b>"])
+    assert text.startswith("<svg")
+    assert "<b>" not in text.replace("<!-- &lt;b> -->", "")
+    assert layer_gap_figure([0.9, 0.8]).startswith("<svg")
+
+
+def screenshot(page, picture):
+    """Return what the browser's console says of a page, and take a picture of it."""
+    finished = subprocess.run(
+        [
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--enable-logging=stderr",
+            "--window-size=1200,3000",
+            f"--user-data-dir={picture.parent / 'profile'}",
+            f"--screenshot={picture}",
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return [line for line in finished.stderr.splitlines() if "CONSOLE" in line or "net::" in line]
+
+
+def test_page_in_a_browser(run, tmp_path, request):
+    if CHROMIUM is None:
+        reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+        reporter.write_line("no Chromium on PATH: the report was not looked at in a browser")
+        return
+    assert main(["report", str(run[0]), "-o", str(tmp_path)]) == 0
+    assert screenshot(tmp_path / "report.html", tmp_path / "page.png") == []
+    picture = np.asarray(Image.open(tmp_path / "page.png").convert("RGB"))
+    assert picture.shape == (3000, 1200, 3)
+    coloured = (np.ptp(picture.astype(int), axis=2) > 40).any(axis=1)
+    # Figures in colour all the way down, not only at the top.
+    assert coloured[:1500].mean() > 0.2
+    assert coloured[1500:].mean() > 0.2
+    # And the console would have been heard.
+    (tmp_path / "bad.html").write_text("<script>console.error('heard')</script>")
+    assert "heard" in screenshot(tmp_path / "bad.html", tmp_path / "bad.png")[0]
