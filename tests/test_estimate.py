@@ -49,7 +49,9 @@ def mapped(netlist, part, directory):
     [
         ("ecp5", layered(0, [60, 60, 40], num_features=12, num_classes=2)),
         ("ecp5", layered(1, [80], num_features=12, num_classes=4, constant=0.5)),
-        ("xc7", layered(2, [60], num_features=12, num_classes=3)),
+        pytest.param(
+            "xc7", layered(2, [60], num_features=12, num_classes=3), marks=pytest.mark.slow
+        ),
     ],
 )
 def test_estimate_is_within_15_percent_of_yosys(part, netlist, tmp_path):
