@@ -1,7 +1,5 @@
 """Area and frequency of whole designs on ECP5.
 
-Usage: python benchmarks/area.py [--quick] [--json FILE]
-
 Three versions of the same netlist, with the same encoder, argmax and number of registers:
 
 - ``zero``: every gate a case statement, illegal codes give 0, scores added with plain ``+``
@@ -13,6 +11,11 @@ that were trained on MNIST are measured too if ``build/mnist*/net.trilut`` are t
 
 Then a random network 3×256→64 with a register after every layer is placed and routed with several
 seeds, encoder, sums, argmax and control included, and a register at each port.
+
+What Yosys made is kept in build/bench-area, so an interrupted run goes on where it was, and trained
+networks, so they are trained once. Figures go to build/bench-area.json, a network at a time.
+
+Run: python benchmarks/area.py [--only NAME,…] [--table]
 """
 
 import argparse
@@ -20,14 +23,18 @@ import dataclasses
 import json
 import re
 import statistics
+import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trilut import Encoder, Feature, Head, Netlist, load
+from trilut import Encoder, Feature, Head, Netlist, load, save
 from trilut.data import load_dataset
+from trilut.files import make_directory, write_atomically
 from trilut.hdl import Classifier, write_verilog
 from trilut.hdl.gate import TRIT_CODE
 from trilut.hdl.groupsum import score_width
@@ -35,10 +42,18 @@ from trilut.hdl.layer import LayerPlan
 from trilut.hdl.verilog import convert
 from trilut.reach import ternary_tables
 from trilut.synth import load_target, synthesize
+from trilut.synth.cache import Cache
+from trilut.tables import Table
 
+BUILD = Path(__file__).resolve().parent.parent / "build"
+KEPT = BUILD / "bench-area"
+FIGURES = BUILD / "bench-area.json"
 ECP5 = load_target("ecp5")
 TARGET = dataclasses.replace(ECP5, place_and_route=None)
+VERSIONS = ("zero", "x", "ours")
 SEEDS = (1, 2, 3, 4, 5)
+# Most of the LUT4 of the same design with case statements, and of its gates alone.
+TARGETS = {"whole": {"zero": 0.83, "x": 0.90}, "logic": {"x": 0.95}}
 
 
 def random_network(
@@ -79,14 +94,18 @@ def random_network(
     )
 
 
-def trained(name: str, **settings: object) -> Netlist:
-    """Train on a data set and return the circuit."""
+def trained(name: str, dataset_name: str, **settings: object) -> Netlist:
+    """Return a circuit that is trained on a data set the first time it is asked for."""
     from trilut.training import TrainingConfig, train
 
-    dataset = load_dataset(name)
-    result = train(dataset, TrainingConfig.for_dataset(dataset, **settings))
-    print(f"{name}: hardened test accuracy {100 * result.hardened.test:.2f} %")
-    return result.netlist
+    path = KEPT / f"{name}.trilut"
+    if not path.exists():
+        dataset = load_dataset(dataset_name)
+        result = train(dataset, TrainingConfig.for_dataset(dataset, **settings))
+        accuracy = 100 * result.hardened.test
+        print(f"{name}: hardened test accuracy {accuracy:.2f} %", file=sys.stderr)
+        save(result.netlist, path)
+    return load(path)
 
 
 def case_layer(netlist: Netlist, plan: LayerPlan, module: str, default: str) -> str:
@@ -161,7 +180,7 @@ def baseline(netlist: Netlist, default: str, work: Path) -> Path:
 
 def measure(path: Path, top: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as work:
-        result = synthesize(path, top, TARGET, out=Path(work), timeout=3600)
+        result = synthesize(path, top, TARGET, out=Path(work), timeout=3600, cache=Cache(KEPT))
     blocks: dict[str, int] = {}
     for block, cells in result.blocks.items():
         kind = "logic" if block.startswith("layer") else block
@@ -169,33 +188,21 @@ def measure(path: Path, top: str) -> dict[str, Any]:
     return {"lut4": result.cells.lut4_equivalents, "ff": result.cells.ff, "blocks": blocks}
 
 
-def compare(name: str, netlist: Netlist) -> dict[str, dict[str, Any]]:
-    """Measure and print the three versions of a netlist."""
+def compare(netlist: Netlist) -> dict[str, Any]:
+    """Measure the three versions of a netlist."""
+    figures: dict[str, Any] = {"gates": netlist.num_gates, "outputs": len(netlist.outputs)}
     with tempfile.TemporaryDirectory() as directory:
         work = Path(directory)
-        versions = {
-            "zero": measure(baseline(netlist, "2'b00", work), "top"),
-            "x": measure(baseline(netlist, "2'bxx", work), "top"),
-            "ours": measure(write_verilog(netlist, work, target="ecp5").path, "trilut_top"),
-        }
-    ours = versions["ours"]
-    print(f"\n{name}: {netlist.num_gates} gates, {len(netlist.outputs)} outputs")
-    print(f"  {'version':8} {'LUT4':>7} {'FF':>6}  ratio  logic  blocks, each mapped on its own")
-    for version, figure in versions.items():
-        blocks = figure["blocks"]
-        print(
-            f"  {version:8} {figure['lut4']:7} {figure['ff']:6}  "
-            f"{ours['lut4'] / figure['lut4']:5.2f}  "
-            f"{ours['blocks']['logic'] / blocks['logic']:5.2f}  "
-            + ", ".join(f"{block} {count}" for block, count in blocks.items()),
-            flush=True,
-        )
-    return versions
+        for version, default in (("zero", "2'b00"), ("x", "2'bxx")):
+            figures[version] = measure(baseline(netlist, default, work), "top")
+        figures["ours"] = measure(write_verilog(netlist, work, target="ecp5").path, "trilut_top")
+    return figures
 
 
-def route(netlist: Netlist) -> dict[str, Any]:
-    """Place and route a fully pipelined design with several seeds, and print its frequency."""
+def route() -> dict[str, Any]:
+    """Place and route a fully pipelined design with several seeds."""
     with tempfile.TemporaryDirectory() as directory:
+        netlist = random_network([256, 256, 256, 64], 32, 2)
         design = write_verilog(netlist, Path(directory), pipeline=1, target=ECP5.sums)
         results = [
             synthesize(
@@ -207,44 +214,109 @@ def route(netlist: Netlist) -> dict[str, Any]:
                 seed=seed,
                 blocks=False,
                 timeout=3600,
+                cache=Cache(KEPT),
             )
             for seed in SEEDS
         ]
-    fmax = [result.timing.fmax_mhz for result in results if result.timing is not None]
-    median = statistics.median(fmax)
     cells = results[0].cells
-    print(
-        f"\n{netlist.name}, a register after every layer: {cells.lut4_equivalents} LUT4, "
-        f"{cells.ff} FF\n  Fmax over {len(SEEDS)} seeds: least {min(fmax):.0f}, median "
-        f"{median:.0f}, most {max(fmax):.0f} MHz\n  latency {design.latency} cycles, "
-        f"{1000 * design.latency / median:.1f} ns at the median"
-    )
     return {
         "latency_cycles": design.latency,
         "lut4": cells.lut4_equivalents,
         "ff": cells.ff,
-        "fmax_mhz": dict(zip(SEEDS, fmax, strict=True)),
+        "fmax_mhz": [result.timing.fmax_mhz for result in results if result.timing is not None],
     }
+
+
+def networks() -> dict[str, Callable[[], Netlist]]:
+    found = sorted(BUILD.glob("mnist*/net.trilut"))
+    return {
+        "random": lambda: random_network([512, 512, 512, 200], 32, 2),
+        "breast_cancer": lambda: trained("breast_cancer", "breast_cancer"),
+        "binary": lambda: random_network([2000] * 3, 784, 10, valence=2),
+        "digits-4k": lambda: trained("digits-4k", "digits", layers=(1000,) * 4),
+        **{path.parent.name: partial(load, path) for path in found},
+    }
+
+
+def area_table(figures: dict[str, Any]) -> Table:
+    """Return the whole designs and the gates alone, with the ratios of ours to the others."""
+    rows = []
+    for name, net in figures.items():
+        for scope in TARGETS:
+            whole = scope == "whole"
+            counts = [
+                net[version]["lut4"] if whole else net[version]["blocks"]["logic"]
+                for version in VERSIONS
+            ]
+            ratios = [counts[2] / count for count in counts[:2]]
+            misses = [
+                f"{version} > {TARGETS[scope][version]:.2f}"
+                for version, ratio in zip(VERSIONS, ratios, strict=False)
+                if ratio > TARGETS[scope].get(version, ratio)
+            ]
+            rows.append(
+                (
+                    f"{name}, {net['gates']} gates" if whole else "its gates alone",
+                    *(f"{count:,}" for count in counts),
+                    *(f"{ratio:.2f}" for ratio in ratios),
+                    ", ".join(misses) or "yes",
+                )
+            )
+    header = ("LUT4-equivalents", *VERSIONS, "ours ÷ zero", "ours ÷ x", "reached")
+    return Table("Whole designs and their gates", header, tuple(rows))
+
+
+def block_table(figures: dict[str, Any]) -> Table:
+    """Return the blocks of each design, each mapped on its own, and its flip-flops."""
+    blocks = list(dict.fromkeys(b for net in figures.values() for b in net["ours"]["blocks"]))
+    rows = tuple(
+        (
+            f"{name}, {version}",
+            *(f"{net[version]['blocks'].get(block, 0):,}" for block in blocks),
+            f"{net[version]['ff']:,}",
+        )
+        for name, net in figures.items()
+        for version in VERSIONS
+    )
+    return Table("Blocks, each mapped on its own", ("", *blocks, "FF"), rows)
+
+
+def show(figures: dict[str, Any]) -> None:
+    areas = {name: figures[name] for name in figures if name != "routed"}
+    for table in (area_table(areas), block_table(areas)) if areas else ():
+        print(table.markdown())
+    if "routed" in figures:
+        routed = figures["routed"]
+        fmax = routed["fmax_mhz"]
+        median = statistics.median(fmax)
+        print(
+            f"\nrandom 3×256→64, a register after every layer: {routed['lut4']} LUT4, "
+            f"{routed['ff']} FF\n  Fmax over {len(fmax)} seeds: least {min(fmax):.0f}, median "
+            f"{median:.0f}, most {max(fmax):.0f} MHz\n  latency {routed['latency_cycles']} cycles, "
+            f"{1000 * routed['latency_cycles'] / median:.1f} ns at the median"
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small networks only")
-    parser.add_argument("--json", type=Path, help="write the figures to a file")
+    nets = networks()
+    names = [*nets, "routed"]
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", metavar="NAME,…", help=f"some of {', '.join(names)}")
+    parser.add_argument("--table", action="store_true", help="only print what is measured")
     args = parser.parse_args()
-    netlists = {
-        "random [512]³→200": random_network([512, 512, 512, 200], 32, 2),
-        "breast_cancer": trained("breast_cancer"),
-    }
-    if not args.quick:
-        netlists["binary 784→3×2000→10"] = random_network([2000] * 3, 784, 10, valence=2)
-        netlists["digits-4K"] = trained("digits", layers=(1000, 1000, 1000, 1000))
-        found = sorted(Path("build").glob("mnist*/net.trilut"))
-        netlists |= {path.parent.name: load(path) for path in found}
-    figures: dict[str, Any] = {name: compare(name, net) for name, net in netlists.items()}
-    figures["routed"] = route(random_network([256, 256, 256, 64], 32, 2))
-    if args.json:
-        args.json.write_text(json.dumps(figures, indent=2) + "\n")
+    chosen = args.only.split(",") if args.only else names
+    for name in chosen:
+        if name not in names:
+            parser.error(f"there is no {name!r}; expected one of {', '.join(names)}")
+    make_directory(KEPT)
+    figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
+    for name in [] if args.table else chosen:
+        print(f"Measuring {name}", file=sys.stderr)
+        figures[name] = route() if name == "routed" else compare(nets[name]())
+        write_atomically(FIGURES, json.dumps(figures, indent=2) + "\n")
+    show({name: figures[name] for name in chosen if name in figures})
 
 
 if __name__ == "__main__":

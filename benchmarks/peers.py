@@ -11,7 +11,7 @@ import tarfile
 import venv
 from pathlib import Path
 
-__all__ = ["peer_python"]
+__all__ = ["peer_package", "peer_python"]
 
 ROOT = Path(__file__).resolve().parent.parent / "build" / "peers"
 # difflogic 0.1.0 is published as source with a CUDA extension that only nvcc can build. On a
@@ -32,6 +32,19 @@ def peer_python() -> Path:
         install_difflogic(pip)
         stamp.touch()
     return python
+
+
+def peer_package(name: str, *requirements: str) -> Path:
+    """Return a directory with packages of a peer alone, without what they say they need.
+
+    They ask for more than a benchmark uses; what it does use, PyTorch and NumPy, is in the
+    environment.
+    """
+    place = ROOT / name
+    if not (place / name).exists():
+        command = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", str(place)]
+        subprocess.run([str(peer_python()), *command, *requirements], check=True)
+    return place
 
 
 def install_difflogic(pip: list[str]) -> None:

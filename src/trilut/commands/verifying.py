@@ -16,7 +16,7 @@ from trilut.commands.options import (
 __all__ = ["add_verify"]
 
 # As in trilut.verify, which cannot be asked here: `--help` must not wait for Amaranth.
-_LEVELS = ("rtl", "formal", "mapped")
+_LEVELS = ("rtl", "formal", "mapped", "bitstream")
 
 
 def add_verify(commands: Any) -> None:
@@ -34,10 +34,16 @@ def add_verify(commands: Any) -> None:
         "--level",
         metavar="LEVEL,…",
         type=_levels,
-        help="rtl (simulation), formal (proof), mapped (simulation after synthesis), or all; "
-        "default: rtl, and formal up to 10,000 gates",
+        help="rtl (simulation), formal (proof), mapped (simulation after synthesis), bitstream "
+        "(simulation of what an iCE40's bitstream does), or all; default: rtl, and formal up to "
+        "10,000 gates",
     )
-    parser.add_argument("--target", metavar="NAME", default="ecp5", help="part of level mapped")
+    parser.add_argument(
+        "--target",
+        metavar="NAME",
+        default="ecp5",
+        help="part of level mapped; one of the iCE40 also of level bitstream",
+    )
     parser.add_argument("--data", metavar="NAME", help="data set; default: the trained one")
     parser.add_argument(
         "--random", metavar="N", type=positive, default=10_000, help="number of random vectors"
@@ -61,9 +67,9 @@ def add_verify(commands: Any) -> None:
 
 def _levels(text: str) -> tuple[str, ...]:
     """Read a list of levels."""
-    levels = _LEVELS if text == "all" else tuple(text.split(","))
+    levels = tuple(text.split(","))
     for level in levels:
-        if level not in _LEVELS:
+        if level not in (*_LEVELS, "all"):
             raise argparse.ArgumentTypeError(
                 f"{level!r} is not a level; there are {', '.join(_LEVELS)} and all"
             )
