@@ -14,7 +14,7 @@ help:
 	@echo "make test-all  the slow tests too"
 	@echo "make bench     all benchmarks (an hour); or one of:"
 	@echo "  bench-sim       speed and memory of the simulator (minutes, most of them gcc for its rival)"
-	@echo "  bench-area      LUTs of whole designs against a case statement a gate, and frequency"
+	@echo "  bench-area      LUTs of whole designs against a case statement a gate, and frequency (it can be interrupted)"
 	@echo "  bench-estimate  the estimate of trilut info against Yosys"
 	@echo "  bench-pareto    area against accuracy: plain, area in the loss, pruned, binary (it can be interrupted)"
 	@echo "  bench-groupsum  LUTs and frequency of sums of trits"
@@ -67,8 +67,7 @@ test-all: lint $(STAMP_ALL)
 bench: bench-sim bench-area bench-groupsum bench-emission bench-training
 
 bench-area: $(STAMP)
-	@mkdir -p build
-	$(BIN)/python benchmarks/area.py --json build/bench-area.json
+	$(BIN)/python benchmarks/area.py
 
 bench-estimate: $(STAMP)
 	$(BIN)/python benchmarks/estimate.py
@@ -94,6 +93,7 @@ bench-peers: $(STAMP)
 	@mkdir -p build
 	$(BIN)/python benchmarks/simulator_peers.py --json build/bench-simulator-peers.json
 	$(BIN)/python benchmarks/training_peers.py --json build/bench-training-peers.json
+	$(BIN)/python benchmarks/area_peers.py --json build/bench-area-peers.json
 
 results: $(STAMP)
 	$(BIN)/trilut data fetch cifar10

@@ -21,7 +21,8 @@ def test_unknown_level(capsys):
         main(["verify", "net.trilut", "--level", "rtl,silicon"])
     assert error.value.code == 2
     assert capsys.readouterr().err.endswith(
-        "error: argument --level: 'silicon' is not a level; there are rtl, formal, mapped and all\n"
+        "error: argument --level: 'silicon' is not a level; there are rtl, formal, mapped, "
+        "bitstream and all\n"
     )
 
 

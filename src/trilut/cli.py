@@ -9,6 +9,7 @@ from typing import NoReturn
 import trilut
 from trilut import interrupt
 from trilut.commands.boards import add_board, add_host
+from trilut.commands.campaigning import add_campaign
 from trilut.commands.exploring import add_explore, add_literature
 from trilut.commands.hardware import add_optimize, add_synth, add_verilog
 from trilut.commands.inspection import (
@@ -80,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
         add_trace,
         add_wave,
         add_faults,
+        add_campaign,
         add_compare,
         add_synth,
         add_board,

@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
     from trilut.hdl import VerilogDesign
     from trilut.synth.report import SynthesisReport
     from trilut.verify import Verification
+    from trilut.verify.campaigns import FlipSurvey, MutationResult
 
 __all__ = [
     "Trained",
+    "campaign_file",
     "netlist_dataset",
     "optimize_file",
     "run_flow",
@@ -44,6 +47,8 @@ __all__ = [
 
 # Random vectors of a test bench that the user takes along.
 _BENCH_VECTORS = 1000
+# Samples that every flipped bit meets.
+_FLIP_SAMPLES = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,7 +211,7 @@ def verify_file(
             progress=stage.step,
             **settings,
         )
-        verdicts = [f"{level.level.value} {level.mark}" for level in result.levels]
+        verdicts = [f"{level.level.value} {level.outcome.value}" for level in result.levels]
         stage.finish(", ".join(verdicts))
     return result
 
@@ -318,6 +323,73 @@ def write_blif(path: Path, output: Path, language: str, *, top: str = "trilut_to
     written = make_directory(output) / f"{check_identifier(top)}.{suffix}"
     write_atomically(written, convert(netlist, model=top))
     return written
+
+
+def campaign_file(
+    path: Path,
+    kind: Literal["mutants", "flips"],
+    *,
+    count: int = 500,
+    data: str | None = None,
+    num_random: int = 10_000,
+    pipeline: int = 2,
+    seed: int = 0,
+    output: Path | None = None,
+) -> "MutationResult | FlipSurvey":
+    """Put faults into the hardware of a netlist, and count what comes of them.
+
+    Mutants meet the vectors of a regression: the test set, random vectors, and directed ones for
+    rows of tables that those miss. Flips meet a hundred samples of the test set.
+
+    Parameters
+    ----------
+    path : Path
+        The netlist file.
+    kind : str
+        ``mutants`` or ``flips``.
+    count : int
+        Mutants or register bits to draw.
+    data : str, optional
+        Name of a data set; by default the one that the netlist was trained on.
+    num_random, pipeline, seed : int
+        Random vectors, layers between registers, and the seed of all chance.
+    output : Path, optional
+        Directory that keeps the faulty design.
+
+    Raises
+    ------
+    TrilutError
+        If the netlist, the data set or a tool is missing or wrong.
+    """
+    from trilut.hdl import write_verilog
+    from trilut.sim import stimulus
+    from trilut.verify.campaigns import (
+        draw_mutants,
+        flip_survey,
+        mutation_campaign,
+        regression_vectors,
+    )
+
+    net = load(path)
+    samples = netlist_dataset(net, name=data).test.x
+    rng = np.random.default_rng(seed)
+    with stages() as show, TemporaryDirectory() as scratch:
+        stage = show.start(kind)
+        stage.step("building")
+        out = output or Path(scratch)
+        design = write_verilog(net, out, pipeline=pipeline, scores=True)
+        if kind == "flips":
+            chosen = stimulus(net, samples[:_FLIP_SAMPLES], rng, num_random=1)["data"]
+            flips = flip_survey(
+                design, chosen, out=out, num_bits=count, seed=seed, progress=stage.update
+            )
+            stage.finish(f"{flips.num_flips:,} flips")
+            return flips
+        vectors = regression_vectors(net, samples, rng, num_random)
+        mutants = draw_mutants(design.classifier.netlist, count, rng)
+        result = mutation_campaign(design, mutants, vectors, out=out, progress=stage.update)
+        stage.finish(f"{result.num_killed:,} of {result.num_faults:,} faults seen")
+    return result
 
 
 def write_bench(netlist: Netlist, design: "VerilogDesign", output: Path) -> Path:

@@ -6,23 +6,28 @@ acts, 0 for none, and the layers see it by its hierarchical name; so a campaign 
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from trilut.errors import ToolError
+from trilut.encoder import FeatureVectors
+from trilut.errors import NetlistError, ToolError
 from trilut.files import make_directory, write_atomically
 from trilut.hdl.verilog import VerilogDesign
 from trilut.head import Decisions
 from trilut.netlist import Netlist
+from trilut.sim.equivalence import all_inputs
 from trilut.sim.regression import reference_model
 from trilut.sim.rtl import RtlModel, build_rtl
-from trilut.sim.stimulus import Vectors
-from trilut.verify.aig import TRUE, Aig, Literal
+from trilut.sim.stimulus import Vectors, stimulus
+from trilut.verify.aig import FALSE, TRUE, Aig, Literal
+from trilut.verify.coverage import measure_coverage
 from trilut.verify.inputs import Inputs
-from trilut.verify.specification import Trit, cases, gates
+from trilut.verify.specification import Trit, cases, equal, gates, signed_sum
 from trilut.verify.sweep import Sweeper
 
 __all__ = [
@@ -32,11 +37,15 @@ __all__ = [
     "draw_mutants",
     "flip_survey",
     "mutation_campaign",
+    "regression_vectors",
 ]
 
 Progress = Callable[[int, int], None]
 """Called with the number of faults done and of all faults."""
 
+# Rows of tables that a SAT solver may look for a vector for.
+_MAX_QUESTIONS = 5000
+_MAX_EXHAUSTIVE = 1 << 14
 # The dual-rail code of each trit, plus in the higher bit.
 _CODES = {-1: 0b01, 0: 0b00, 1: 0b10}
 
@@ -72,7 +81,8 @@ class MutationResult:
     num_vectors : int
         Number of vectors that each was tried on, at most.
     equivalent : tuple of Mutant
-        Those that are proven to change no output trit, whatever comes in: they are no faults.
+        Those that are proven to change nothing at the ports, whatever comes in, unless an output
+        trit takes the illegal code, of which the sums may make anything: they count as no faults.
     missed : tuple of Mutant
         Those that change some output, but for none of the vectors.
     """
@@ -113,6 +123,23 @@ def draw_mutants(net: Netlist, count: int, rng: np.random.Generator) -> list[Mut
         a, b = rows[row]
         mutants.append(Mutant(gate, a, b, int(rng.choice(others))))
     return mutants
+
+
+def regression_vectors(
+    net: Netlist, samples: ArrayLike | None, rng: np.random.Generator, num_random: int
+) -> Vectors:
+    """Return the vectors of a regression, with directed ones for rows of tables that they miss.
+
+    A circuit that can tell only a few inputs apart gets all of them.
+    """
+    groups = stimulus(net, samples, rng, num_random=num_random)
+    _, directed = measure_coverage(net, groups, max_questions=_MAX_QUESTIONS)
+    parts = [*groups.values(), *([] if directed is None else [directed])]
+    with suppress(NetlistError):
+        parts += all_inputs(net, limit=_MAX_EXHAUSTIVE)
+    features = [part for part in parts if isinstance(part, FeatureVectors)]
+    trits = [part for part in parts if not isinstance(part, FeatureVectors)]
+    return FeatureVectors.concatenate(features) if features else np.concatenate(trits)
 
 
 def mutation_campaign(
@@ -160,7 +187,7 @@ def mutation_campaign(
 
 
 class _MutantProof:
-    """Finds out whether a mutant of a design changes an output trit for any input.
+    """Finds out whether a mutant changes a score, or an output trit without a head, for any input.
 
     A wrong value may be one that its readers were not built for, so the mutant is made of the
     formulas of the hardware, not of tables.
@@ -170,8 +197,7 @@ class _MutantProof:
         self._net = design.classifier.netlist
         self._aig = Aig()
         self._inputs = Inputs(self._aig, self._net).trits
-        nets = gates(self._aig, self._net, self._inputs)
-        self._outputs = [plane for net in self._net.outputs.tolist() for plane in nets[net]]
+        self._right = gates(self._aig, self._net, self._inputs)
         self._formulas = {
             gate: formulas
             for plan in design.classifier.plans
@@ -181,10 +207,32 @@ class _MutantProof:
 
     def is_fault(self, mutant: Mutant) -> bool:
         nets = self._mutated(mutant)
-        planes = [plane for net in self._net.outputs.tolist() for plane in nets[net]]
-        pairs = zip(self._outputs, planes, strict=True)
-        differs = self._aig.any(self._aig.differ(*pair) for pair in pairs)
-        return self._sweeper.example([differs]) is not None
+        outputs = self._net.outputs.tolist()
+        pairs = [(self._right[net], nets[net]) for net in outputs]
+        head = self._net.head
+        ends = np.cumsum(head.group_sizes if head else [1] * len(pairs)).tolist()
+        groups = [pairs[start:end] for start, end in pairwise([0, *ends])]
+        differs = self._aig.any(self._differs(group, head is not None) for group in groups)
+        # Sums may make of the illegal code what they like.
+        legal = [self._aig.both(*trit) ^ 1 for _, trit in pairs] if head else []
+        return self._sweeper.example([differs, *dict.fromkeys(legal)]) is not None
+
+    def _differs(self, pairs: Sequence[tuple[Trit, Trit]], is_summed: bool) -> Literal:
+        """Return whether some trits, or only their sums, are not what they should be."""
+        wrong = [pair for pair in pairs if pair[0] != pair[1]]
+        if not is_summed:
+            planes = [self._aig.differ(*both) for pair in wrong for both in zip(*pair, strict=True)]
+            return self._aig.any(planes)
+        # A sum is wrong by what enters with the wrong weight: compare what is added on both sides.
+        left = [plane for (_, plus), (minus, _) in wrong for plane in (plus, minus)]
+        right = [plane for (minus, _), (_, plus) in wrong for plane in (plus, minus)]
+        return equal(self._aig, self._count(left), self._count(right)) ^ 1
+
+    def _count(self, literals: Sequence[Literal]) -> list[Literal]:
+        total = [FALSE]
+        for literal in literals:
+            total = signed_sum(self._aig, total, [literal, FALSE], len(total) + 1)
+        return total
 
     def _mutated(self, mutant: Mutant) -> list[Trit]:
         aig = self._aig

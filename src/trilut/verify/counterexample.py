@@ -25,13 +25,14 @@ class Counterexample:
     expected, got : mapping
         What the reference evaluator says about it, and what the design does.
     first_difference : str
-        The first net of the design with another value than the circuit it was made from.
+        The first net of the design with another value than the circuit it was made from; empty if
+        nets inside cannot be seen.
     """
 
     inputs: Mapping[str, int | None]
     expected: Mapping[str, object]
     got: Mapping[str, object]
-    first_difference: str
+    first_difference: str = ""
 
     @property
     def text(self) -> str:
@@ -43,7 +44,8 @@ class Counterexample:
         outputs = ", ".join(
             f"{name} is {self.got[name]} and not {self.expected[name]}" for name in different
         )
-        return f"for {inputs}: {outputs or 'outputs agree'}; {self.first_difference}"
+        text = f"for {inputs}: {outputs or 'outputs agree'}"
+        return f"{text}; {self.first_difference}" if self.first_difference else text
 
 
 def reference(net: Netlist, trits: NDArray[np.int8]) -> list[dict[str, object]]:

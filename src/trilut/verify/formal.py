@@ -7,6 +7,7 @@ solver, the sums by algebra (:mod:`trilut.verify.sums`), and the decision by a S
 """
 
 import dataclasses
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ from trilut.verify.sweep import HARD_SOLVER, Sweeper
 __all__ = ["FormalResult", "prove_design"]
 
 _NUM_WORDS = 32
+# Not the wires inside a level: carries, and the pins of a part's own cells.
+_BETWEEN_LEVELS = re.compile(r"class_\d+_(?:input|level_\d+|delay_\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class FormalResult:
         What could not be proven, or is wrong; empty if all was proven.
     counterexample : Counterexample, optional
         An input for which the design is wrong, if one was found.
+    is_open : bool
+        Whether nothing is known to be wrong though not all was proven.
     seconds : mapping
         Time of each step.
     """
@@ -54,6 +59,7 @@ class FormalResult:
     claims: Mapping[str, str]
     fault: str = ""
     counterexample: Counterexample | None = None
+    is_open: bool = False
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -68,6 +74,10 @@ class _DisproofError(Exception):
     def __init__(self, message: str, inputs: Mapping[Literal, bool]):
         super().__init__(message)
         self.inputs = inputs
+
+
+class _DecisionError(Exception):
+    """The decision is wrong for some scores."""
 
 
 def prove_design(
@@ -96,7 +106,7 @@ def prove_design(
         If Yosys is missing or fails.
     """
     proof = _Proof(net, design, work, progress or (lambda line: None))
-    fault, counterexample = "", None
+    fault, counterexample, is_open = "", None, False
     try:
         proof.run()
     except PipelineError as error:
@@ -104,10 +114,14 @@ def prove_design(
     except SumError as error:
         fault = str(error)
         counterexample = proof.search()
+        is_open = counterexample is None
+    except _DecisionError as error:
+        fault = str(error)
+        counterexample = proof.search()
     except _DisproofError as error:
         fault = str(error)
         counterexample = proof.explain(error.inputs)
-    return FormalResult(proof.claims, fault, counterexample, proof.seconds)
+    return FormalResult(proof.claims, fault, counterexample, is_open, proof.seconds)
 
 
 class _Proof:
@@ -212,20 +226,32 @@ class _Proof:
         """Return the bits that carry the trits which leave the gates."""
         if self._net.head is None:
             return self._main.blocks["control"]["i"]
-        name, port = self._data_port("groupsum")
-        return self._main.blocks[name][port]
+        return [outer for _, outer in self._wiring("groupsum")]
 
-    def _data_port(self, block: str) -> tuple[str, str]:
-        """Return the instance of a block, and the port that its data enter by."""
+    def _wiring(self, block: str) -> list[tuple[Bit, Bit]]:
+        """Return the bits by which data enter a block, as it sees them and as the top does."""
         netlist = self._modules[f"{self._top}_{block}"]
-        ports = [
-            port
+        return [
+            pair
             for port, direction in netlist.directions.items()
             if direction == "input" and port not in ("clk", "en", "rst")
+            for pair in zip(netlist.ports[port], self._main.blocks[block][port], strict=True)
         ]
-        if len(ports) != 1 or block not in self._main.blocks:
-            raise ToolError(f"Module {self._top!r} has no block {block!r} with one port for data")
-        return block, ports[0]
+
+    def _score_bits(self) -> Sequence[Bit]:
+        """Return the wire of the top module that carries the scores to the decision.
+
+        Its constant bits are not among the ports of the block.
+        """
+        entering = {outer for _, outer in self._wiring("argmax")}
+        wires = [
+            bits
+            for bits in self._main.nets.values()
+            if {bit for bit in bits if isinstance(bit, int)} == entering
+        ]
+        if not wires:
+            raise ToolError(f"Module {self._top!r} has no wire that carries the scores")
+        return min(wires, key=len)
 
     def _prove_sums(self) -> None:
         """Prove what enters the decision, given the trits that leave the gates."""
@@ -233,18 +259,16 @@ class _Proof:
         assert head is not None
         aig = Aig()
         trits = self._sum_inputs(aig)
+        inner = [bit for bit, _ in self._wiring("groupsum")]
         known = {
             bit: plane
             for trit, place in zip(trits, range(0, 2 * len(trits), 2), strict=True)
-            for bit, plane in zip(self._port_bits("groupsum", place, 2), trit.planes, strict=True)
+            for bit, plane in zip(inner[place : place + 2], trit.planes, strict=True)
         }
         groupsum, known_outside = self._through("groupsum", aig, known)
         outside = Pipeline(aig, self._main, {**known_outside})
-        name, port = self._data_port("argmax")
-        bits = self._main.blocks[name][port]
-        literals = outside.literals(bits)
         cuts = self._cuts(groupsum, "groupsum")
-        numbers = self._numbers(literals)
+        numbers = self._numbers(outside.literals(self._score_bits()))
         constants = set()
         for index, number in enumerate(numbers):
             weights = np.repeat(np.arange(len(head.classes)) == index, head.group_sizes).astype(int)
@@ -300,10 +324,6 @@ class _Proof:
             trits.append(TritInput((aig.input(), aig.input()), values))
         return trits
 
-    def _port_bits(self, block: str, start: int, count: int) -> Sequence[Bit]:
-        _, port = self._data_port(block)
-        return self._modules[f"{self._top}_{block}"].ports[port][start : start + count]
-
     def _through(
         self, block: str, aig: Aig, known: Mapping[Bit, Literal]
     ) -> tuple[Pipeline, dict[Bit, Literal]]:
@@ -334,7 +354,7 @@ class _Proof:
         return {**known, **{after: before.literal(bit) for bit, after in pairs}}
 
     def _cuts(self, pipeline: Pipeline, block: str) -> set[int]:
-        """Return the nodes of named wires: what lies between the levels of a sum.
+        """Return the nodes of the wires between the levels of a sum.
 
         Names only say where to cut. A wrong one can make a proof fail, but not succeed.
         """
@@ -342,7 +362,7 @@ class _Proof:
         return {
             pipeline.literal(bit) >> 1
             for net, wires in netlist.nets.items()
-            if net.startswith("class_")
+            if _BETWEEN_LEVELS.fullmatch(net)
             for bit in wires
             if netlist.is_driven(bit)
         }
@@ -352,12 +372,13 @@ class _Proof:
         head = self._net.head
         assert head is not None
         aig = Aig()
-        _, port = self._data_port("argmax")
-        bits = self._modules[f"{self._top}_argmax"].ports[port]
-        known = {bit: aig.input() for bit in bits}
+        wiring = self._wiring("argmax")
+        scores_in = {outer: aig.input() for _, outer in wiring}
+        known = {inner: scores_in[outer] for inner, outer in wiring}
         _, outside = self._through("argmax", aig, known)
         outputs = Pipeline(aig, self._main, self._past_control(aig, outside))
-        numbers = self._numbers([known[bit] for bit in bits])
+        entering = Pipeline(aig, self._main, scores_in)
+        numbers = self._numbers(entering.literals(self._score_bits()))
         if len(numbers) == 1:
             zero = [FALSE]
             scores, sizes = [numbers[0], zero], [head.num_outputs, 0]
@@ -410,7 +431,7 @@ class _Proof:
         if example is not None:
             values = [_signed_value(number, example) - self._offset for number in numbers]
             what = "score difference" if len(numbers) == 1 else "scores"
-            raise SumError(f"{message} for {what} {', '.join(map(str, values))}")
+            raise _DecisionError(f"{message} for {what} {', '.join(map(str, values))}")
 
     def _prove_latency(self) -> None:
         """Prove that every result belongs to one vector: all paths have the same registers."""
@@ -480,12 +501,9 @@ class _Proof:
         known: dict[Bit, Literal] = {}
         source = self._pipeline
         for block in ("groupsum", "argmax") if self._net.head else ():
-            _, port = self._data_port(block)
-            inner = self._modules[f"{self._top}_{block}"].ports[port]
-            pairs = zip(inner, self._main.blocks[block][port], strict=True)
             entering = {
-                bit: source.literal(outer) if source.has_value(outer) else FALSE
-                for bit, outer in pairs
+                inner: source.literal(outer) if source.has_value(outer) else FALSE
+                for inner, outer in self._wiring(block)
             }
             _, known = self._through(block, self._aig, entering)
             source = Pipeline(self._aig, self._main, known)

@@ -1,4 +1,4 @@
-"""The levels of verification, from the RTL to the mapped netlist, and one result for all."""
+"""The levels of verification, from the RTL to the bitstream, and one result for all."""
 
 import json
 import time
@@ -21,7 +21,10 @@ from trilut.sim import RegressionResult, Vectors, stimulus, verify_rtl
 from trilut.summary import percent, plain
 from trilut.synth import load_target
 
-__all__ = ["Level", "LevelResult", "Verification", "default_levels", "verify"]
+__all__ = ["ALL", "Level", "LevelResult", "Outcome", "Verification", "default_levels", "verify"]
+
+ALL = "all"
+"""Stands for every level; one whose tools are missing is then left out, and said to be."""
 
 # A proof takes about ten milliseconds a gate.
 _MAX_GATES_PROVEN = 10_000
@@ -36,6 +39,21 @@ class Level(StrEnum):
     """The Verilog, proven for every input."""
     MAPPED = "mapped"
     """The netlist of the part's cells after synthesis, simulated."""
+    BITSTREAM = "bitstream"
+    """The bitstream of an iCE40, read back and simulated through its pins."""
+
+
+class Outcome(StrEnum):
+    """How a level ended."""
+
+    PASSED = "passed"
+    """Nothing was wrong and everything was checked."""
+    FAILED = "FAILED"
+    """Something is wrong."""
+    UNPROVEN = "not proven"
+    """Nothing is known to be wrong, but the proof did not come to its end."""
+    NOT_RUN = "not run"
+    """A tool is missing or failed, and the level was not asked for by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +64,8 @@ class LevelResult:
     ----------
     level : Level
         The level.
-    passed : bool
-        Whether nothing was wrong and everything was checked.
+    outcome : Outcome
+        How it ended.
     verdict : str
         What was found, in a line.
     seconds : float
@@ -57,15 +75,10 @@ class LevelResult:
     """
 
     level: Level
-    passed: bool
+    outcome: Outcome
     verdict: str
     seconds: float
     details: Mapping[str, Any]
-
-    @property
-    def mark(self) -> str:
-        """A word for whether it passed."""
-        return "passed" if self.passed else "FAILED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +98,8 @@ class Verification:
 
     @property
     def passed(self) -> bool:
-        """Whether every level passed."""
-        return all(result.passed for result in self.levels)
+        """Whether every level that was run passed."""
+        return all(result.outcome in (Outcome.PASSED, Outcome.NOT_RUN) for result in self.levels)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
@@ -97,7 +110,8 @@ class Verification:
         """The rows of a table."""
         rows = {}
         for result in self.levels:
-            rows[result.level.value] = f"{result.mark} in {result.seconds:.1f} s: {result.verdict}"
+            took = "" if result.outcome is Outcome.NOT_RUN else f" in {result.seconds:.1f} s"
+            rows[result.level.value] = f"{result.outcome.value}{took}: {result.verdict}"
             for claim, text in result.details.get("claims", {}).items():
                 rows[f"  {claim}"] = text
         if self.coverage:
@@ -131,13 +145,14 @@ def verify(
     net : Netlist or Path
         The circuit, or its file.
     levels : iterable of str, optional
-        Which :class:`Level` to run; by default those of :func:`default_levels`.
+        Which :class:`Level` to run, or :data:`ALL`; by default those of :func:`default_levels`.
     samples : array [sample, feature], optional
         Data to simulate, besides random vectors and corners.
     pipeline : int
         Layers between registers.
     target : str
-        The part that the mapped netlist is made for.
+        The part that the mapped netlist and the bitstream are made for; a bitstream is made for an
+        iCE40 if the part is none.
     num_random : int
         Number of random vectors.
     seed : int
@@ -158,19 +173,23 @@ def verify(
         If a tool is missing or fails. A design that is wrong is a result, not an error.
     """
     circuit = load(net) if isinstance(net, Path) else net
-    chosen = tuple(Level(level) for level in levels) if levels else default_levels(circuit)
+    names = tuple(levels or default_levels(circuit))
+    chosen = tuple(Level) if ALL in names else tuple(Level(name) for name in names)
     say = progress or (lambda line: None)
     place = scratch or output or Path.cwd()
     with work_directory(place, logs=place / "logs") as work:
         runner = _Runner(circuit, work, pipeline, seed, simulator, say)
-        if Level.RTL in chosen or Level.MAPPED in chosen:
+        if set(chosen) != {Level.FORMAL}:
             say("vectors")
             runner.make_vectors(samples, num_random)
         actions = {
             Level.RTL: runner.simulate_rtl,
             Level.FORMAL: runner.prove,
             Level.MAPPED: lambda: runner.simulate_mapped(target),
+            Level.BITSTREAM: lambda: runner.simulate_bitstream(target),
         }
+        if ALL in names:
+            actions[Level.BITSTREAM] = _optional(actions[Level.BITSTREAM])
         results = tuple(_timed(level, actions[level]) for level in chosen)
         verification = Verification(results, runner.coverage)
     if output:
@@ -179,10 +198,25 @@ def verify(
     return verification
 
 
-def _timed(level: Level, action: Callable[[], tuple[bool, str, dict[str, Any]]]) -> LevelResult:
+_Finding = tuple[Outcome, str, dict[str, Any]]
+
+
+def _timed(level: Level, action: Callable[[], _Finding]) -> LevelResult:
     start = time.monotonic()
-    passed, verdict, details = action()
-    return LevelResult(level, passed, verdict, time.monotonic() - start, details)
+    outcome, verdict, details = action()
+    return LevelResult(level, outcome, verdict, time.monotonic() - start, details)
+
+
+def _optional(action: Callable[[], _Finding]) -> Callable[[], _Finding]:
+    """Make a level one that may be left out."""
+
+    def attempt() -> _Finding:
+        try:
+            return action()
+        except ToolError as error:
+            return Outcome.NOT_RUN, str(error), {}
+
+    return attempt
 
 
 class _Runner:
@@ -224,11 +258,11 @@ class _Runner:
             self._design = write_verilog(self._net, self._work, pipeline=self._pipeline)
         return self._design
 
-    def simulate_rtl(self) -> tuple[bool, str, dict[str, Any]]:
+    def simulate_rtl(self) -> _Finding:
         """Simulate the Verilog."""
         return self._simulate(self._rtl(), self._work / "rtl")
 
-    def simulate_mapped(self, target: str) -> tuple[bool, str, dict[str, Any]]:
+    def simulate_mapped(self, target: str) -> _Finding:
         """Map the Verilog to a part, and simulate the part's cells."""
         from trilut.verify.mapped import map_design
 
@@ -237,10 +271,25 @@ class _Runner:
         design = write_verilog(self._net, directory, pipeline=self._pipeline, target=part.sums)
         self._say(f"mapping to {part.name}")
         mapped = map_design(design, part, directory)
-        passed, verdict, details = self._simulate(mapped, directory)
-        return passed, f"{part.name}, {verdict}", {"target": part.name, **details}
+        outcome, verdict, details = self._simulate(mapped, directory)
+        return outcome, f"{part.name}, {verdict}", {"target": part.name, **details}
 
-    def _simulate(self, design: VerilogDesign, out: Path) -> tuple[bool, str, dict[str, Any]]:
+    def simulate_bitstream(self, target: str) -> _Finding:
+        """Build the bitstream of an iCE40, read it back, and simulate it."""
+        from trilut.verify.bitstream import compare, read_back, suitable_target
+
+        part = suitable_target(load_target(target))
+        directory = self._work / "bitstream"
+        chip = read_back(self._net, part, directory, pipeline=self._pipeline, progress=self._say)
+        self._say("simulating the chip")
+        result = compare(self._net, chip, self._vectors, directory / "simulation")
+        counts = f"{_counts(result.num_checked)} through {result.num_pins} pins"
+        verdict = f"{part.name}, {counts}, {result.num_mismatches} mismatches"
+        if result.first_mismatch:
+            verdict += f"; {result.first_mismatch.text}"
+        return _outcome(result.passed), verdict, {"target": part.name, **plain(result)}
+
+    def _simulate(self, design: VerilogDesign, out: Path) -> _Finding:
         simulated = self._work / "simulated.v"
         write_atomically(simulated, design.path.read_text() + design.models)
         result = verify_rtl(
@@ -254,9 +303,9 @@ class _Runner:
             simulator=self._simulator,
             progress=self._say,
         )
-        return result.passed, _regression_text(result), plain(result)
+        return _outcome(result.passed), _regression_text(result), plain(result)
 
-    def prove(self) -> tuple[bool, str, dict[str, Any]]:
+    def prove(self) -> _Finding:
         """Prove the Verilog."""
         with _needs_solver():
             from trilut.verify.formal import prove_design
@@ -268,10 +317,16 @@ class _Runner:
             progress=lambda step: self._say(f"proof: {step}"),
         )
         if result.passed:
-            return True, "RTL proven equal to the netlist, for every input", plain(result)
+            verdict = "RTL proven equal to the netlist, for every input"
+            return Outcome.PASSED, verdict, plain(result)
+        outcome = Outcome.UNPROVEN if result.is_open else Outcome.FAILED
         example = result.counterexample
         where = f"; {example.text}" if example else ""
-        return False, f"{result.fault}{where}", plain(result)
+        return outcome, f"{result.fault}{where}", plain(result)
+
+
+def _outcome(passed: bool) -> Outcome:
+    return Outcome.PASSED if passed else Outcome.FAILED
 
 
 @contextmanager
@@ -288,13 +343,16 @@ def _needs_solver() -> Iterator[None]:
 
 
 def _regression_text(result: RegressionResult) -> str:
-    counts = ", ".join(f"{count} {origin}" for origin, count in result.num_checked.items())
-    text = f"{sum(result.num_checked.values())} vectors ({counts})"
-    text += f", {result.num_mismatches} mismatches"
+    text = f"{_counts(result.num_checked)}, {result.num_mismatches} mismatches"
     if result.num_faults:
         faults = ", ".join(f"{count} {kind}" for kind, count in result.num_faults.items())
         text += f", faults: {faults}"
     return text
+
+
+def _counts(num_checked: Mapping[str, int]) -> str:
+    counts = ", ".join(f"{count} {origin}" for origin, count in num_checked.items())
+    return f"{sum(num_checked.values())} vectors ({counts})"
 
 
 def _coverage_text(coverage: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ the bits one level below, each small group of adders that share inputs is tried 
 these, and so on, until only trits are left and each has the weight one.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -166,47 +167,66 @@ class _Rewriter:
         self, own: Mapping[int, int], weights: dict[int, int], totals: list[dict[int, int]]
     ) -> int:
         """Replace nodes by what they are made of; return the constant that is left over."""
-        sources = sorted(map(self._variable, self._own_sources(own)))
-        sources = list(dict.fromkeys(sources))
+        fault = ""
+        # What a group is found to add of any sources is true; those furthest below are the best.
+        for found in reversed(self._own_sources(own)):
+            sources = sorted(set(map(self._variable, found)))
+            try:
+                base, lines = self._addends(own, sources)
+            except SumError as error:
+                fault = fault or str(error)
+                continue
+            for source, line in zip(sources, lines, strict=True):
+                if source < 0:
+                    for choice, amount in zip(self._choices(source), line, strict=True):
+                        totals[-1 - source][choice] += amount - base
+                else:
+                    weights[source] += line[1] - base
+            return base
+        raise SumError(fault)
+
+    def _addends(
+        self, own: Mapping[int, int], sources: Sequence[int]
+    ) -> tuple[int, list[list[int]]]:
+        """Return what nodes come to where all sources are lowest, and with each one's values."""
         choices = [self._choices(source) for source in sources]
-        cases = int(np.prod([len(choice) for choice in choices]))
+        cases = math.prod(map(len, choices))
         if cases > _MAX_CASES:
             raise SumError(f"a group of adders has {cases} cases, too many to try")
         value = self._evaluate(own, sources, choices, cases)
         grid = value.reshape([len(choice) for choice in choices])
         base = int(grid[(0,) * len(sources)])
         expected = np.full(grid.shape, base, dtype=np.int64)
-        for axis, source in enumerate(sources):
-            line = np.moveaxis(grid, axis, 0).reshape(len(choices[axis]), -1)[:, 0]
+        lines = []
+        for axis, choice in enumerate(choices):
+            line = np.moveaxis(grid, axis, 0).reshape(len(choice), -1)[:, 0]
             shape = [1] * len(sources)
             shape[axis] = -1
             expected = expected + (line - base).reshape(shape)
-            if source < 0:
-                for choice, amount in zip(choices[axis], line.tolist(), strict=True):
-                    totals[-1 - source][choice] += amount - base
-            else:
-                weights[source] += int(line[1]) - base
+            lines.append(line.tolist())
         if np.any((expected - grid) % self._modulus):
             raise SumError("a group of adders does not add")
-        return base
+        return base, lines
 
     def _variable(self, source: int) -> int:
         """Return what varies: a cut, or a trit as a negative number."""
         trit = self._trit_of.get(source)
         return source if trit is None else -1 - trit
 
-    def _own_sources(self, own: Mapping[int, int]) -> set[int]:
-        """Return what a group depends on.
+    def _own_sources(self, own: Mapping[int, int]) -> list[set[int]]:
+        """Return what a group may be said to depend on, from the nearest to the furthest below.
 
-        An adder reads a bit that no other reads. So a bit that reads another source is but a node
-        that two adders have in common, and so is one that is in the group itself.
+        An adder reads a bit that no other reads. So a bit that reads another source is mostly but a
+        node that two adders have in common, and so is one that is in the group itself.
         """
         passed = set(own)
+        found = []
         while True:
             sources = {source for node in own for source in self._sources(node, passed)}
+            found.append(sources)
             shared = {node for node in sources if self._support.get(node, frozenset()) & sources}
             if not shared:
-                return sources
+                return found
             passed |= shared
 
     def _choices(self, source: int) -> tuple[int, ...]:
