@@ -20,6 +20,7 @@ from trilut.files import make_directory, write_atomically
 from trilut.hdl.verilog import VerilogDesign
 from trilut.head import Decisions
 from trilut.netlist import Netlist
+from trilut.reach import possible_values, reachable_rows
 from trilut.sim.equivalence import all_inputs
 from trilut.sim.regression import reference_model
 from trilut.sim.rtl import RtlModel, build_rtl
@@ -44,7 +45,7 @@ Progress = Callable[[int, int], None]
 """Called with the number of faults done and of all faults."""
 
 # Rows of tables that a SAT solver may look for a vector for.
-_MAX_QUESTIONS = 5000
+_MAX_QUESTIONS = 300
 _MAX_EXHAUSTIVE = 1 << 14
 # The dual-rail code of each trit, plus in the higher bit.
 _CODES = {-1: 0b01, 0: 0b00, 1: 0b10}
@@ -81,8 +82,9 @@ class MutationResult:
     num_vectors : int
         Number of vectors that each was tried on, at most.
     equivalent : tuple of Mutant
-        Those that are proven to change nothing at the ports, whatever comes in, unless an output
-        trit takes the illegal code, of which the sums may make anything: they count as no faults.
+        Those that are proven to change nothing at the ports, whatever comes in, as long as output
+        trits take values that they can take in the netlist; of others the sums may make anything.
+        They count as no faults.
     missed : tuple of Mutant
         Those that change some output, but for none of the vectors.
     """
@@ -203,6 +205,7 @@ class _MutantProof:
             for plan in design.classifier.plans
             for gate, formulas in zip(plan.gates, plan.formulas, strict=True)
         }
+        self._possible = possible_values(self._net, reachable_rows(self._net))
         self._sweeper = Sweeper(self._aig)
 
     def is_fault(self, mutant: Mutant) -> bool:
@@ -213,9 +216,13 @@ class _MutantProof:
         ends = np.cumsum(head.group_sizes if head else [1] * len(pairs)).tolist()
         groups = [pairs[start:end] for start, end in pairwise([0, *ends])]
         differs = self._aig.any(self._differs(group, head is not None) for group in groups)
-        # Sums may make of the illegal code what they like.
-        legal = [self._aig.both(*trit) ^ 1 for _, trit in pairs] if head else []
-        return self._sweeper.example([differs, *dict.fromkeys(legal)]) is not None
+        # Sums may make what they like of a value that they were not built for.
+        expected = [self._is_expected(net, nets[net]) for net in outputs] if head else []
+        return self._sweeper.example([differs, *dict.fromkeys(expected)]) is not None
+
+    def _is_expected(self, net: int, trit: Trit) -> Literal:
+        values = zip(self._possible[net].tolist(), cases(self._aig, trit), strict=True)
+        return self._aig.any(literal for is_possible, literal in values if is_possible)
 
     def _differs(self, pairs: Sequence[tuple[Trit, Trit]], is_summed: bool) -> Literal:
         """Return whether some trits, or only their sums, are not what they should be."""
