@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 STAMP_ALL := $(VENV)/.installed-all
 
-.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-emission bench-training bench-peers results
+.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-emission bench-training bench-verification bench-peers results
 
 help:
 	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
@@ -20,6 +20,7 @@ help:
 	@echo "  bench-groupsum  LUTs and frequency of sums of trits"
 	@echo "  bench-emission  time and memory of Verilog output up to 512K gates"
 	@echo "  bench-training  time of a training step, and accuracies (hours; it can be interrupted)"
+	@echo "  bench-verification  vectors a second through the RTL, and the time of a proof"
 	@echo "  bench-peers     other projects, installed with PyTorch in build/peers (gigabytes)"
 	@echo "make results   the paper's experiments again, and their page in docs/ (half an hour)"
 	@echo "make format    format the code"
@@ -88,6 +89,9 @@ bench-training: $(STAMP)
 bench-sim: $(STAMP)
 	@mkdir -p build
 	$(BIN)/python benchmarks/simulator.py --plot docs/sim-scaling.svg --json build/bench-sim.json
+
+bench-verification: $(STAMP)
+	$(BIN)/python benchmarks/verification.py
 
 bench-peers: $(STAMP)
 	@mkdir -p build
