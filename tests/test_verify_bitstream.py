@@ -1,3 +1,4 @@
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -64,6 +65,8 @@ def test_a_port_is_declared_once():
 @pytest.mark.sim
 @pytest.mark.synth
 def test_a_bitstream_computes_the_netlist_and_no_other(tmp_path):
+    if shutil.which("icebox_vlog") is None:
+        pytest.skip("icebox_vlog is not installed")
     net = random_netlist(
         3, num_inputs=6, num_gates=30, num_outputs=9, num_classes=3, with_encoder=True
     )

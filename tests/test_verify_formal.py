@@ -32,6 +32,9 @@ def prove_text(design, text, work):
     [
         ({"valence": 2, "num_classes": 3, "with_encoder": True}, {"pipeline": 1, "scores": True}),
         ({"num_classes": 5, "with_encoder": True}, {"target": "carry", "pipeline": 3}),
+        ({"valence": 2, "num_classes": 2, "num_outputs": 40}, {"target": "ecp5"}),
+        ({"num_classes": 3, "num_outputs": 60}, {"target": "ecp5", "pipeline": 1}),
+        ({"num_classes": 2, "num_outputs": 60}, {"target": "xilinx", "pipeline": 1}),
         ({"valence": 2}, {}),
         ({"num_gates": 0, "num_classes": 2}, {"optimized": False}),
     ],
@@ -125,9 +128,18 @@ def replaced(pattern, by):
 def test_a_wrong_head_is_noticed(design, tmp_path, change, fault):
     result = prove_text(design, change(design.path.read_text()), tmp_path)
     assert re.fullmatch(fault, result.fault)
+    assert not result.is_open
     if result.counterexample is not None:
         check_counterexample(result.counterexample)
         assert result.counterexample.got != result.counterexample.expected
+
+
+def test_a_sum_that_the_method_cannot_take_apart_is_not_proven(design, tmp_path, monkeypatch):
+    monkeypatch.setattr("trilut.verify.sums._MAX_CASES", 1)
+    result = prove_design(NET, design, tmp_path)
+    assert re.fullmatch(r"a group of adders has \d+ cases, too many to try", result.fault)
+    assert result.counterexample is None
+    assert result.is_open
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,8 @@ __all__ = [
 
 # Random vectors of a test bench that the user takes along.
 _BENCH_VECTORS = 1000
+# The flow proves what takes it a few seconds.
+_MAX_GATES_PROVEN = 2000
 # Samples that every flipped bit meets.
 _FLIP_SAMPLES = 100
 
@@ -135,6 +137,10 @@ def run_flow(
                 show.start("verify"),
                 num_random=num_random,
             )
+            if trained.netlist.num_gates <= _MAX_GATES_PROVEN:
+                proof = _prove(trained.netlist, design, work, show.start("prove"))
+                verification["formal"] = proof
+                verification["passed"] &= proof["outcome"] != "FAILED"
             synthesis = _synthesize(
                 trained.netlist, design, target, work, show.start("synth"), pipeline, {}
             )
@@ -574,6 +580,19 @@ def _verify(
     checked = sum(result.num_checked.values())
     stage.finish(f"{checked} vectors, {result.num_mismatches} mismatches")
     return {**plain(result), "passed": result.passed}
+
+
+def _prove(netlist: Netlist, design: Any, work: Path, stage: Stage) -> dict[str, Any]:
+    """Prove a design, if the tools are there: what was simulated is verified without a proof."""
+    from trilut.verify import prove
+
+    try:
+        result = prove(netlist, design, work, progress=stage.step)
+    except ToolError as error:
+        stage.finish(f"not run: {error}")
+        return {"outcome": "not run", "verdict": str(error)}
+    stage.finish(f"{result.outcome.value}: {result.verdict}")
+    return dict(plain(result))
 
 
 def _synthesize(

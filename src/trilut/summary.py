@@ -167,10 +167,12 @@ def verification_rows(result: Mapping[str, Any]) -> dict[str, str]:
     """Describe a regression of the RTL."""
     counts = ", ".join(f"{count} {origin}" for origin, count in result["num_checked"].items())
     total = sum(result["num_checked"].values())
+    proof = result.get("formal")
     return {
         "vectors checked": f"{total} ({counts})",
         "mismatches": str(result["num_mismatches"]),
         "verdict": "RTL equals the reference" if result["passed"] else "RTL DIFFERS",
+        **({"proof": f"{proof['outcome']}: {proof['verdict']}"} if proof else {}),
         "simulator": result["simulator"],
     }
 

@@ -1,6 +1,7 @@
 """External tools: finding them, running them, and saying plainly what went wrong."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from trilut import interrupt
@@ -51,19 +53,47 @@ def find_tool(name: str, *, package: str | None = None, hint: str = "") -> Tool:
     Raises
     ------
     ToolError
-        If the program cannot be found.
+        If the program cannot be found, or is too old and there is no other.
     """
     variable = name.upper().replace("-", "_")
     if chosen := os.environ.get(variable):
         if found := shutil.which(chosen):
-            return Tool(name, (found,))
+            # Tools run in other directories.
+            program = os.path.abspath(found)
+            if too_old := _too_old(name, program):
+                raise ToolError(too_old)
+            return Tool(name, (program,))
         raise ToolError(f"Cannot find {chosen!r}, which the variable {variable} names")
-    if found := shutil.which(name):
+    found = shutil.which(name)
+    too_old = _too_old(name, found) if found else ""
+    if found and not too_old:
         return Tool(name, (found,))
     # A virtual environment need not be activated for its scripts to be found.
-    if package and (found := shutil.which(package, path=str(Path(sys.executable).parent))):
-        return Tool(name, (found,))
-    raise ToolError(f"Cannot find {name} in PATH; {hint or 'install it'} or set {variable}")
+    if package and (script := shutil.which(package, path=str(Path(sys.executable).parent))):
+        return Tool(name, (script,))
+    missing = too_old or f"Cannot find {name} in PATH"
+    raise ToolError(f"{missing}; {hint or 'install it'} or set {variable}")
+
+
+# Before 0.69 Yosys maps comparisons of short signed numbers wrongly.
+_OLDEST = {"yosys": (0, 69)}
+
+
+@cache
+def _too_old(name: str, program: str) -> str:
+    """Say that a program is too old; nothing if it is not, or does not know its version."""
+    if name not in _OLDEST:
+        return ""
+    try:
+        done = subprocess.run([program, "-V"], capture_output=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    match = re.search(rb"(\d+)\.(\d+)", done.stdout)
+    oldest = _OLDEST[name]
+    if match is None or (int(match[1]), int(match[2])) >= oldest:
+        return ""
+    found = f"{int(match[1])}.{int(match[2])}"
+    return f"{program!r} is {name} {found}, expected {oldest[0]}.{oldest[1]} or newer"
 
 
 def run(

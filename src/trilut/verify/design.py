@@ -22,14 +22,13 @@ Bit = int | str
 """A wire's number in Yosys's JSON, or the text of a constant."""
 
 _TIMEOUT = 1800.0
-# Attributes are three quarters of the JSON of a large design. Initial values are not needed: what a
-# register holds before the first vector arrives is never seen.
+# Attributes are three quarters of the JSON of a large design.
 _SCRIPT = """\
-read_verilog{options} {files}
+{read}
 hierarchy -check -top {top}
 proc
 {keep}flatten
-attrmap -remove src -remove hdlname -remove init
+attrmap -remove src -remove hdlname{forget}
 opt_expr
 opt_dff
 opt_clean
@@ -75,6 +74,8 @@ class BitNetlist:
         ``input`` or ``output`` of each port.
     blocks : mapping
         Instances of modules that were kept, with the bits at each of their ports.
+    initial : mapping
+        What registers hold at first, ``0`` or ``1``, where that is said.
     """
 
     ports: Mapping[str, Sequence[Bit]]
@@ -83,6 +84,7 @@ class BitNetlist:
     registers: Mapping[Bit, Register]
     blocks: Mapping[str, Mapping[str, Sequence[Bit]]]
     directions: Mapping[str, str]
+    initial: Mapping[Bit, str]
 
     def is_driven(self, bit: Bit) -> bool:
         """Say whether a bit has a value: what nothing reads is removed."""
@@ -104,36 +106,40 @@ def read_design(
     work: Path,
     *,
     name: str = "read",
-    library: str = "",
-    defines: Sequence[str] = (),
+    models: Sequence[str] = (),
     kept: Sequence[str] = (),
+    with_initial: bool = False,
     timeout: float = _TIMEOUT,
 ) -> dict[str, BitNetlist]:
-    """Read Verilog through Yosys and return its modules: the top, and those that are kept apart.
+    """Read a design through Yosys and return its modules: the top, and those that are kept apart.
 
     Parameters
     ----------
     files : sequence of Path
-        The design, in the directory ``work``.
+        Verilog, or a mapped netlist as Yosys writes it in JSON, in the directory ``work``.
     top : str
         Name of the top module, a plain identifier.
     name : str
         What to call the scratch files.
-    library : str
-        A file with models of the part's cells that comes with Yosys, such as
-        ``+/ecp5/cells_sim.v``.
+    models : sequence of str
+        Files with models of the part's cells that come with Yosys, such as ``ecp5/cells_sim.v``.
     kept : sequence of str
         Modules not to flatten.
+    with_initial : bool
+        Whether initial values matter; they do not where all that is asked is what a vector becomes.
 
     Raises
     ------
     ToolError
         If Yosys is missing or fails, or a cell is none that is known.
     """
-    names = [path.name for path in files] + ([library] if library else [])
+    languages = {".v": "verilog", ".json": "json"}
+    read = [f"read_{languages[path.suffix]} {path.name}" for path in files]
+    # The models of ECP5 define some cells twice, and those of RAMs take minutes if not deferred.
+    read += [f"read_verilog -overwrite -defer +/{model}" for model in models]
     script = _SCRIPT.format(
-        files=" ".join(names),
-        options="".join(f" -D{define}" for define in defines),
+        read="\n".join(read),
+        forget="" if with_initial else " -remove init",
         keep=f"setattr -mod -set keep_hierarchy 1 {' '.join(kept)}\n" if kept else "",
         top=top,
         name=name,
@@ -178,6 +184,14 @@ def _parse(module: Mapping[str, Any], kept: frozenset[str]) -> BitNetlist:
         registers,
         blocks,
         {port: facts["direction"] for port, facts in module["ports"].items()},
+        {
+            bit: value
+            for facts in module["netnames"].values()
+            for bit, value in zip(
+                facts["bits"], reversed(facts["attributes"].get("init", "")), strict=False
+            )
+            if value in "01"
+        },
     )
 
 

@@ -19,9 +19,18 @@ from trilut.hdl import VerilogDesign, write_verilog
 from trilut.netlist import Netlist
 from trilut.sim import RegressionResult, Vectors, stimulus, verify_rtl
 from trilut.summary import percent, plain
-from trilut.synth import load_target
+from trilut.synth import Target, load_target
 
-__all__ = ["ALL", "Level", "LevelResult", "Outcome", "Verification", "default_levels", "verify"]
+__all__ = [
+    "ALL",
+    "Level",
+    "LevelResult",
+    "Outcome",
+    "Verification",
+    "default_levels",
+    "prove",
+    "verify",
+]
 
 ALL = "all"
 """Stands for every level; one whose tools are missing is then left out, and said to be."""
@@ -38,7 +47,7 @@ class Level(StrEnum):
     FORMAL = "formal"
     """The Verilog, proven for every input."""
     MAPPED = "mapped"
-    """The netlist of the part's cells after synthesis, simulated."""
+    """The netlist of the part's cells after synthesis, simulated, and proven equal to the RTL."""
     BITSTREAM = "bitstream"
     """The bitstream of an iCE40, read back and simulated through its pins."""
 
@@ -151,8 +160,8 @@ def verify(
     pipeline : int
         Layers between registers.
     target : str
-        The part that the mapped netlist and the bitstream are made for; a bitstream is made for an
-        iCE40 if the part is none.
+        The part. Sums are made of its own cells at every level; a bitstream is made for an iCE40
+        if the part is none.
     num_random : int
         Number of random vectors.
     seed : int
@@ -178,15 +187,15 @@ def verify(
     say = progress or (lambda line: None)
     place = scratch or output or Path.cwd()
     with work_directory(place, logs=place / "logs") as work:
-        runner = _Runner(circuit, work, pipeline, seed, simulator, say)
+        runner = _Runner(circuit, work, pipeline, load_target(target), seed, simulator, say)
         if set(chosen) != {Level.FORMAL}:
             say("vectors")
             runner.make_vectors(samples, num_random)
         actions = {
             Level.RTL: runner.simulate_rtl,
             Level.FORMAL: runner.prove,
-            Level.MAPPED: lambda: runner.simulate_mapped(target),
-            Level.BITSTREAM: lambda: runner.simulate_bitstream(target),
+            Level.MAPPED: runner.simulate_mapped,
+            Level.BITSTREAM: runner.simulate_bitstream,
         }
         if ALL in names:
             actions[Level.BITSTREAM] = _optional(actions[Level.BITSTREAM])
@@ -227,6 +236,7 @@ class _Runner:
         net: Netlist,
         work: Path,
         pipeline: int,
+        target: Target,
         seed: int,
         simulator: str,
         say: Callable[[str], None],
@@ -234,6 +244,7 @@ class _Runner:
         self._net = net
         self._work = work
         self._pipeline = pipeline
+        self._target = target
         self._seed = seed
         self._simulator = simulator
         self._say = say
@@ -255,30 +266,35 @@ class _Runner:
     def _rtl(self) -> VerilogDesign:
         if self._design is None:
             self._say("Verilog")
-            self._design = write_verilog(self._net, self._work, pipeline=self._pipeline)
+            self._design = write_verilog(
+                self._net, self._work, pipeline=self._pipeline, target=self._target.sums
+            )
         return self._design
 
     def simulate_rtl(self) -> _Finding:
         """Simulate the Verilog."""
         return self._simulate(self._rtl(), self._work / "rtl")
 
-    def simulate_mapped(self, target: str) -> _Finding:
+    def simulate_mapped(self) -> _Finding:
         """Map the Verilog to a part, and simulate the part's cells."""
-        from trilut.verify.mapped import map_design
+        with _needs_solver():
+            from trilut.verify.mapped import map_design, prove_mapping
 
-        part = load_target(target)
+        part = self._target
         directory = self._work / "mapped"
-        design = write_verilog(self._net, directory, pipeline=self._pipeline, target=part.sums)
         self._say(f"mapping to {part.name}")
-        mapped = map_design(design, part, directory)
+        mapped = map_design(self._rtl(), part, directory)
         outcome, verdict, details = self._simulate(mapped, directory)
+        if self._net.num_gates <= _MAX_GATES_PROVEN:
+            self._say("proof: cells")
+            details["claims"] = {"cells": prove_mapping(self._rtl(), part, directory)}
         return outcome, f"{part.name}, {verdict}", {"target": part.name, **details}
 
-    def simulate_bitstream(self, target: str) -> _Finding:
+    def simulate_bitstream(self) -> _Finding:
         """Build the bitstream of an iCE40, read it back, and simulate it."""
         from trilut.verify.bitstream import compare, read_back, suitable_target
 
-        part = suitable_target(load_target(target))
+        part = suitable_target(self._target)
         directory = self._work / "bitstream"
         chip = read_back(self._net, part, directory, pipeline=self._pipeline, progress=self._say)
         self._say("simulating the chip")
@@ -307,22 +323,46 @@ class _Runner:
 
     def prove(self) -> _Finding:
         """Prove the Verilog."""
-        with _needs_solver():
-            from trilut.verify.formal import prove_design
+        return _prove(self._net, self._rtl(), self._work, self._say)
 
-        result = prove_design(
-            self._net,
-            self._rtl(),
-            self._work,
-            progress=lambda step: self._say(f"proof: {step}"),
-        )
-        if result.passed:
-            verdict = "RTL proven equal to the netlist, for every input"
-            return Outcome.PASSED, verdict, plain(result)
-        outcome = Outcome.UNPROVEN if result.is_open else Outcome.FAILED
-        example = result.counterexample
-        where = f"; {example.text}" if example else ""
-        return outcome, f"{result.fault}{where}", plain(result)
+
+def prove(
+    net: Netlist,
+    design: VerilogDesign,
+    work: Path,
+    *,
+    progress: Callable[[str], None] | None = None,
+) -> LevelResult:
+    """Prove that a design computes its netlist, as the level ``formal`` does.
+
+    Parameters
+    ----------
+    work : Path
+        Directory for scratch files and logs.
+    progress : callable, optional
+        Called with a line of text when a step begins.
+
+    Raises
+    ------
+    ToolError
+        If the SAT solver or Yosys is missing or fails.
+    """
+    say = progress or (lambda line: None)
+    return _timed(Level.FORMAL, lambda: _prove(net, design, work, say))
+
+
+def _prove(net: Netlist, design: VerilogDesign, work: Path, say: Callable[[str], None]) -> _Finding:
+    with _needs_solver():
+        from trilut.verify.formal import prove_design
+
+    result = prove_design(net, design, work, progress=lambda step: say(f"proof: {step}"))
+    if result.passed:
+        verdict = "RTL proven equal to the netlist, for every input"
+        return Outcome.PASSED, verdict, plain(result)
+    outcome = Outcome.UNPROVEN if result.is_open else Outcome.FAILED
+    example = result.counterexample
+    where = f"; {example.text}" if example else ""
+    return outcome, f"{result.fault}{where}", plain(result)
 
 
 def _outcome(passed: bool) -> Outcome:

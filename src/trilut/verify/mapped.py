@@ -1,13 +1,17 @@
-"""The mapped netlist of a design, with models of the part's cells, ready to be simulated."""
+"""The mapped netlist of a design, with models of the part's cells: to simulate, and to prove."""
 
 from dataclasses import replace
 from pathlib import Path
 
+from trilut.errors import ToolError
+from trilut.files import read_bytes, write_atomically
 from trilut.hdl import VerilogDesign
 from trilut.synth import Target, synthesize
 from trilut.synth.simulated import write_mapped_verilog
+from trilut.verify.design import BitNetlist, PipelineError, read_design
+from trilut.verify.equivalence import prove_equivalence
 
-__all__ = ["map_design"]
+__all__ = ["map_design", "prove_mapping"]
 
 
 def map_design(design: VerilogDesign, target: Target, work: Path) -> VerilogDesign:
@@ -31,3 +35,32 @@ def map_design(design: VerilogDesign, target: Target, work: Path) -> VerilogDesi
     synthesize(design.path, design.top, unplaced, out=work, blocks=False, timeout=1800.0)
     path = write_mapped_verilog(work, design.top, target, timeout=1800.0)
     return replace(design, path=path, models="")
+
+
+def prove_mapping(design: VerilogDesign, target: Target, work: Path) -> str:
+    """Prove that what :func:`map_design` made of a design is equal to it; say so, or why not.
+
+    Parameters
+    ----------
+    design : VerilogDesign
+        The design.
+    target : Target
+        What it was mapped to.
+    work : Path
+        The directory in which it was.
+    """
+    if not target.models:
+        return f"not proven: target {target.name!r} names no models of its cells"
+    source = work / "rtl.v"
+    write_atomically(source, read_bytes(design.path) + design.models.encode())
+
+    def read(path: Path, name: str, models: tuple[str, ...] = ()) -> BitNetlist:
+        found = read_design([path], design.top, work, name=name, models=models, with_initial=True)
+        return found[design.top]
+
+    try:
+        rtl = read(source, "read-rtl")
+        mapped = read(work / "mapped.json", "read-mapped", target.models)
+        return prove_equivalence(rtl, mapped).text
+    except (ToolError, PipelineError) as error:
+        return f"not proven: {error}"
