@@ -51,7 +51,7 @@ lint: $(STAMP)
 	$(BIN)/mypy
 
 test: lint
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -n auto --dist loadfile -m "not slow"
 
 install-all: $(STAMP_ALL)
 
