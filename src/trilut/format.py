@@ -157,6 +157,14 @@ def _member(document: dict[str, Any], key: str, kind: type | tuple[type, ...], w
     return value
 
 
+def _number(document: dict[str, Any], key: str, where: str) -> float:
+    value = _member(document, key, (float, int), where)
+    try:
+        return float(value)
+    except OverflowError:
+        raise FormatError(f"'{where}.{key}' is {_short(value)}, too large for a number") from None
+
+
 _JSON_NAMES: dict[type, str] = {
     bool: "true or false",
     dict: "an object",
@@ -236,8 +244,8 @@ def _read_feature(document: dict[str, Any], where: str) -> Feature:
         name=_member(document, "name", str, where),
         bits=_member(document, "bits", int, where),
         signed=_member(document, "signed", bool, where),
-        scale=float(_member(document, "scale", (float, int), where)),
-        offset=float(_member(document, "offset", (float, int), where)),
+        scale=_number(document, "scale", where),
+        offset=_number(document, "offset", where),
     )
 
 
@@ -245,7 +253,7 @@ def _read_head(document: dict[str, Any]) -> Head:
     return Head(
         classes=tuple(_elements(document, "classes", str, "head")),
         group_sizes=tuple(_elements(document, "group_sizes", int, "head")),
-        tau=float(_member(document, "tau", (float, int), "head")),
+        tau=_number(document, "tau", "head"),
         abstain_margin=_member(document, "abstain_margin", int, "head"),
     )
 

@@ -206,8 +206,12 @@ _PICKLE_NAMES: dict[tuple[str, str], Callable[..., object]] = {
 }
 
 
-class _BatchUnpickler(pickle.Unpickler):
-    """Reads lists, dictionaries, text, numbers and bytes, and arrays as :class:`_Array`."""
+class _BatchUnpickler(pickle._Unpickler):
+    """Reads lists, dictionaries, text, numbers and bytes, and arrays as :class:`_Array`.
+
+    The one in C takes gigabytes if a few bytes of a file ask it to; this one remembers in a
+    dictionary.
+    """
 
     def find_class(self, module: str, name: str) -> Callable[..., object]:
         if (module, name) not in _PICKLE_NAMES:

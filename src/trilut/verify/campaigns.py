@@ -28,7 +28,7 @@ from trilut.sim.stimulus import Vectors, stimulus
 from trilut.verify.aig import FALSE, TRUE, Aig, Literal
 from trilut.verify.coverage import measure_coverage
 from trilut.verify.inputs import Inputs
-from trilut.verify.specification import Trit, cases, equal, gates, signed_sum
+from trilut.verify.specification import Trit, cases, equal, signed_sum
 from trilut.verify.sweep import Sweeper
 
 __all__ = [
@@ -199,17 +199,17 @@ class _MutantProof:
         self._net = design.classifier.netlist
         self._aig = Aig()
         self._inputs = Inputs(self._aig, self._net).trits
-        self._right = gates(self._aig, self._net, self._inputs)
         self._formulas = {
             gate: formulas
             for plan in design.classifier.plans
             for gate, formulas in zip(plan.gates, plan.formulas, strict=True)
         }
         self._possible = possible_values(self._net, reachable_rows(self._net))
+        self._right = self._nets(None)
         self._sweeper = Sweeper(self._aig)
 
     def is_fault(self, mutant: Mutant) -> bool:
-        nets = self._mutated(mutant)
+        nets = self._nets(mutant)
         outputs = self._net.outputs.tolist()
         pairs = [(self._right[net], nets[net]) for net in outputs]
         head = self._net.head
@@ -241,7 +241,8 @@ class _MutantProof:
             total = signed_sum(self._aig, total, [literal, FALSE], len(total) + 1)
         return total
 
-    def _mutated(self, mutant: Mutant) -> list[Trit]:
+    def _nets(self, mutant: Mutant | None) -> list[Trit]:
+        """Return every net; what a mutant does not reach is the same nodes as without it."""
         aig = self._aig
         nets = list(self._inputs)
         sources = zip(self._net.a.tolist(), self._net.b.tolist(), strict=True)
@@ -251,7 +252,7 @@ class _MutantProof:
             bits |= {"b_minus": nets[b][0], "b_plus": nets[b][1]}
             wires = {name: _Wire(aig, literal) for name, literal in bits.items()}
             plus, minus = (plane.build(wires).literal for plane in self._formulas[gate])
-            if gate == mutant.gate:
+            if mutant is not None and gate == mutant.gate:
                 here = aig.both(
                     cases(aig, nets[a])[mutant.a + 1], cases(aig, nets[b])[mutant.b + 1]
                 )
