@@ -14,6 +14,10 @@
 
 namespace {
 
+/* What ends a frame. */
+const uint8_t FLAG = 0x7e;
+const int PATIENCE_MS = 100;
+
 struct Faults {
     double bit_errors, dropped_bytes, resets;
 };
@@ -123,19 +127,25 @@ extern "C" void trilut_board_run(int line, int stop, int cycles_per_bit, int idl
     uint8_t buffer[4096];
     ssize_t held = 0, used = 0;
     int quiet = 0;
+    bool is_cut = false;
     for (uint64_t cycle = 0;; cycle++) {
         bool is_idle = used == held && !board.bits_to_send && !board.bits_to_receive;
         quiet = is_idle ? quiet + 1 : 0;
         /* The rest between two looks costs nothing but a delay of as many cycles. */
-        if (used == held && (quiet > idle_cycles || cycle % 256 == 0)) {
+        if (used == held && (is_cut || quiet > idle_cycles || cycle % 256 == 0)) {
             pollfd wanted[] = { { line, POLLIN, 0 }, { stop, POLLIN, 0 } };
-            if (poll(wanted, 2, quiet > idle_cycles ? -1 : 0) < 0 || wanted[1].revents)
+            /* A writer that was interrupted amid a frame gets a moment: the board counts cycles,
+             * and there are many in it. */
+            int moment = is_cut ? PATIENCE_MS : 0;
+            is_cut = false;
+            if (poll(wanted, 2, quiet > idle_cycles ? -1 : moment) < 0 || wanted[1].revents)
                 return;
             if (wanted[0].revents) {
                 held = read(line, buffer, sizeof buffer);
                 used = 0;
                 if (held <= 0)
                     return;
+                is_cut = buffer[held - 1] != FLAG;
             }
             quiet = quiet > idle_cycles ? 0 : quiet;
         }
