@@ -77,9 +77,9 @@ def _campaign(args: argparse.Namespace) -> None:
     else:
         rows = {
             "mutants": f"{result.num_mutants:,}",
-            "equivalent, proven": f"{len(result.equivalent):,}",
-            "killed by proof": f"{result.num_faults:,} of {result.num_faults:,}",
             "killed by vectors": f"{result.num_killed:,} of {result.num_faults:,} "
             f"({result.kill_rate:.2%}) with {result.num_vectors:,} vectors",
+            "missed": f"{len(result.missed):,}, for which the solver has an input",
+            "no fault that the ports must show": f"{len(result.equivalent):,}, by the solver",
         }
     print_result(args, f"{args.net.name}: {args.kind}", rows, asdict(result))

@@ -96,7 +96,7 @@ class MutationResult:
 
     @property
     def num_faults(self) -> int:
-        """Number of mutants that can be told from the netlist; the proof tells each of them."""
+        """Number of mutants that can be told from the netlist at the ports."""
         return self.num_mutants - len(self.equivalent)
 
     @property
