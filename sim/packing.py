@@ -10,9 +10,12 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trilut.encoder import Encoder, FeatureVectors
+
 __all__ = [
     "Bits",
     "bits_to_text",
+    "pack_features",
     "pack_integers",
     "pack_trits",
     "text_to_bits",
@@ -69,6 +72,14 @@ def unpack_trits(bits: Bits) -> NDArray[np.int8]:
     pairs = bits.reshape(len(bits), bits.shape[1] // 2, 2).astype(np.int8)
     trits = pairs[:, :, 1] - pairs[:, :, 0]
     return np.where(pairs.all(axis=2), np.int8(2), trits)
+
+
+def pack_features(encoder: Encoder, vectors: FeatureVectors) -> tuple[Bits, Bits]:
+    """Pack feature vectors for the ports ``in_features`` and ``in_present``."""
+    widths = [feature.bits for feature in encoder.features]
+    signed = [feature.signed for feature in encoder.features]
+    features = pack_integers(vectors.values, widths, signed=signed)
+    return features, vectors.valid.astype(np.uint8)
 
 
 def bits_to_text(bits: Bits) -> list[str]:

@@ -22,6 +22,7 @@ from trilut.netlist import Netlist
 from trilut.sim.engine import _checked_samples
 from trilut.sim.packing import (
     Bits,
+    pack_features,
     pack_integers,
     pack_trits,
     unpack_integers,
@@ -208,10 +209,9 @@ class RtlModel:
             return [pack_trits(encoder.trits(quantized))]
         assert encoder is not None
         quantized = self._quantized(vectors)
-        widths = [feature.bits for feature in encoder.features]
-        signed = [feature.signed for feature in encoder.features]
+        # A missing feature may have any value, also one that does not fit its bits.
         values = np.where(quantized.valid, quantized.values, 0)
-        return [pack_integers(values, widths, signed=signed), quantized.valid.astype(np.uint8)]
+        return list(pack_features(encoder, FeatureVectors(values, quantized.valid)))
 
     def _quantized(self, vectors: FeatureVectors | NDArray[np.generic]) -> FeatureVectors:
         assert self._net.encoder is not None

@@ -14,7 +14,7 @@ from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.head import Decisions
 from trilut.identifier import check_identifier
 from trilut.netlist import Netlist
-from trilut.sim.packing import Bits, pack_integers, pack_trits
+from trilut.sim.packing import Bits, pack_features, pack_integers, pack_trits
 from trilut.sim.regression import reference_model
 from trilut.sim.stimulus import Vectors
 
@@ -78,12 +78,8 @@ def _input_columns(net: Netlist, vectors: Vectors) -> dict[str, Bits]:
     if not isinstance(vectors, FeatureVectors):
         return {"in_trits": pack_trits(vectors)}
     assert net.encoder is not None
-    widths = [feature.bits for feature in net.encoder.features]
-    signed = [feature.signed for feature in net.encoder.features]
-    return {
-        "in_features": pack_integers(vectors.values, widths, signed=signed),
-        "in_present": vectors.valid.astype(np.uint8),
-    }
+    features, present = pack_features(net.encoder, vectors)
+    return {"in_features": features, "in_present": present}
 
 
 def _output_columns(results: Decisions | NDArray[np.int8]) -> dict[str, Bits]:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from trilut.encoder import FeatureVectors
 from trilut.errors import NetlistError, ToolError
 from trilut.files import make_directory, write_atomically
+from trilut.gates import truth_values
 from trilut.hdl.verilog import VerilogDesign
 from trilut.head import Decisions
 from trilut.netlist import Netlist
@@ -290,8 +291,8 @@ def _flip(net: Netlist, mutant: Mutant) -> int:
     return _CODES[int(net.table[mutant.gate, row])] ^ _CODES[mutant.value]
 
 
-def _values(net: Netlist) -> tuple[int, ...]:
-    return (-1, 1) if net.valence == 2 else (-1, 0, 1)
+def _values(net: Netlist) -> list[int]:
+    return [int(value) for value in truth_values(net.valence)]
 
 
 def _differs(model: RtlModel, vectors: Vectors, expected: dict[str, NDArray[np.int64]]) -> bool:
