@@ -1,8 +1,8 @@
 """Hardened test accuracy of trained circuits: the rows of training_rows.py, some seeds each.
 
-Every training is kept under build/bench-training/ROW/SEED: config.json, metrics.jsonl, and
-result.json when it is done. One that is done with the same settings is not repeated, and one that
-was interrupted goes on, so that the table can be made in several sittings.
+A training is kept under build/bench-training/ROW/SEED, and goes on if it was interrupted. Its
+result goes to docs/training-results.json. What is there with the same settings is not trained
+again, so that the table can be made in several sittings and on several machines.
 
 Run: python benchmarks/training_accuracy.py [--only mnist-1k,digits] [--seeds N] [--quick]
 """
@@ -16,7 +16,7 @@ import statistics
 import sys
 import textwrap
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from trilut.data import Dataset, load_dataset
 from trilut.encoder import Encoder
 from trilut.errors import TrilutError
 from trilut.files import make_directory, write_atomically
+from trilut.format import save
 from trilut.training import (
     TrainingConfig,
     TrainingResult,
@@ -75,6 +76,7 @@ def main() -> None:
     args = parser.parse_args()
     runs = args.output or (RUNS.with_name("bench-training-quick") if args.quick else RUNS)
     page = runs / PAGE.name if args.quick or args.output else PAGE
+    kept = Kept(page.with_suffix(".json"))
     rows = [shortened(row) if args.quick else row for row in ROWS if wanted(row, args.only)]
     if not rows:
         parser.error(f"no row is called {args.only!r}")
@@ -83,8 +85,8 @@ def main() -> None:
         for seed in range(max(row.seeds for row in rows)):
             for row in rows:
                 if seed < min(row.seeds, args.seeds or row.seeds):
-                    run(row, seed, runs)
-    write_table(runs, page, [shortened(row) if args.quick else row for row in ROWS])
+                    run(row, seed, runs, kept)
+    write_table(kept, page, [shortened(row) if args.quick else row for row in ROWS])
 
 
 def wanted(row: Row, only: str | None) -> bool:
@@ -96,11 +98,38 @@ def shortened(row: Row) -> Row:
     return dataclasses.replace(row, settings=settings, seeds=1)
 
 
-def run(row: Row, seed: int, runs: Path) -> None:
+class Kept:
+    """Results of trainings by row and seed, in a file that is part of the documentation."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._rows: dict[str, dict[str, Result]] = self._read()
+
+    def _read(self) -> dict[str, dict[str, Result]]:
+        return json.loads(self._path.read_text()) if self._path.exists() else {}
+
+    def find(self, row: Row, seed: int) -> Result | None:
+        """Return the result of a training, if it was made with the settings of its row."""
+        result = self._rows.get(row.name, {}).get(str(seed))
+        return result if result is not None and result["key"] == key(row) else None
+
+    def of(self, row: Row) -> list[Result]:
+        """Return the results of all seeds of a row."""
+        found = (self.find(row, seed) for seed in range(row.seeds))
+        return [result for result in found if result is not None]
+
+    def add(self, row: Row, seed: int, result: Result) -> None:
+        """Write a result down, beside those that other trainings have written meanwhile."""
+        self._rows = self._read()
+        self._rows.setdefault(row.name, {})[str(seed)] = result
+        write_atomically(self._path, json.dumps(self._rows, indent=1, sort_keys=True) + "\n")
+
+
+def run(row: Row, seed: int, runs: Path, kept: Kept) -> None:
     """Train once, unless that has been done."""
-    directory = make_directory(runs / row.name / str(seed))
-    if read_result(row, seed, runs) is not None:
+    if kept.find(row, seed) is not None:
         return
+    directory = make_directory(runs / row.name / str(seed))
     dataset = load_dataset(row.dataset, seed=seed)
     config = TrainingConfig.for_dataset(dataset, seed=seed, **row.settings)
     forget_other_settings(directory, config)
@@ -118,8 +147,8 @@ def run(row: Row, seed: int, runs: Path) -> None:
         )
         stage.finish(f"validation {trained.hardened.validation:.2%}")
     clock.save()
-    result = describe(row, dataset, trained, clock.seconds)
-    write_atomically(directory / "result.json", json.dumps(result, indent=2) + "\n")
+    save(trained.netlist, directory / "net.trilut")
+    kept.add(row, seed, describe(row, dataset, trained, clock.seconds))
     for checkpoint in directory.glob("checkpoint*"):
         checkpoint.unlink()
 
@@ -206,44 +235,27 @@ def processor() -> str:
         return platform.machine()
 
 
-def read_result(row: Row, seed: int, runs: Path) -> Result | None:
-    path = runs / row.name / str(seed) / "result.json"
-    if not path.exists():
-        return None
-    result: Result = json.loads(path.read_text())
-    return result if result["key"] == key(row) else None
-
-
-def write_table(runs: Path, page: Path, rows: Sequence[Row]) -> None:
-    """Write what has been measured as Markdown and as JSON."""
-    results = {row.name: list(row_results(row, runs)) for row in rows}
-    document = {name: found for name, found in results.items() if found}
-    write_atomically(runs / "results.json", json.dumps(document, indent=2) + "\n")
-    lines = [*introduction(document), *synthetic_table(results)]
+def write_table(kept: Kept, page: Path, rows: Sequence[Row]) -> None:
+    """Write what has been measured as Markdown."""
+    results = {row.name: kept.of(row) for row in rows}
+    lines = [*introduction(results), *synthetic_table(results)]
     for family in FAMILIES[1:]:
         lines += family_table([row for row in rows if row.family == family], results)
     missing = [row.name for row in rows if not results[row.name]]
     if missing:
         lines += wrapped(f"Not measured yet: {', '.join(missing)}.")
     write_atomically(page, "\n".join(lines).rstrip() + "\n")
-    print(f"{page}: {len(document)} rows")
-
-
-def row_results(row: Row, runs: Path) -> Iterator[Result]:
-    for seed in range(row.seeds):
-        result = read_result(row, seed, runs)
-        if result is not None:
-            yield result
+    print(f"{page}: {len(rows) - len(missing)} rows")
 
 
 def wrapped(text: str) -> list[str]:
     return textwrap.wrap(text.strip(), 105)
 
 
-def introduction(document: dict[str, list[Result]]) -> list[str]:
+def introduction(results: dict[str, list[Result]]) -> list[str]:
     made_with = {
         f"{used['machine']}, JAX {used['jax']}, Python {used['python']}, TriLUT {used['trilut']}"
-        for found in document.values()
+        for found in results.values()
         for used in (result["versions"] for result in found)
     }
     return [

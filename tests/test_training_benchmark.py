@@ -1,4 +1,5 @@
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,17 +22,20 @@ def test_trainings_are_kept_and_not_repeated(tmp_path):
     assert sorted(path.name for path in kept.iterdir()) == [
         "config.json",
         "metrics.jsonl",
-        "result.json",
+        "net.trilut",
         "seconds.json",
     ]
     page = (tmp_path / "training-results.md").read_text()
-    first = kept.joinpath("result.json").stat().st_mtime_ns
+    results = (tmp_path / "training-results.json").read_text()
+    shutil.rmtree(kept)
     assert benchmark(*arguments).returncode == 0
-    assert kept.joinpath("result.json").stat().st_mtime_ns == first
+    assert not kept.exists()
     assert (tmp_path / "training-results.md").read_text() == page
-    result = json.loads(kept.joinpath("result.json").read_text())
-    assert f"| moons | 0.25 | **{100 * result['hardened']['test']:.2f}** |" in page
-    assert set(json.loads((tmp_path / "results.json").read_text())) == {"moons-0.25", "moons-dlgn"}
+    assert (tmp_path / "training-results.json").read_text() == results
+    rows = json.loads(results)
+    assert set(rows) == {"moons-0.25", "moons-dlgn"}
+    test = 100 * rows["moons-0.25"]["0"]["hardened"]["test"]
+    assert f"| moons | 0.25 | **{test:.2f}** |" in page
 
 
 def test_row_that_does_not_exist(tmp_path):
