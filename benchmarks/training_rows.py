@@ -83,8 +83,8 @@ ROWS: tuple[Row, ...] = (
         note="as digits-4k-random, but wires reach 64 values",
     ),
     Row("mnist-1k", "mnist", "mnist", {"layers": (1000,), "steps": 10_000}, target=96.5),
-    Row("mnist-4k", "mnist", "mnist", {"layers": (4000,), "steps": 10_000}, target=98.0),
-    Row("mnist-8k", "mnist", "mnist", {"layers": (8000,), "steps": 12_000}, target=98.5),
+    Row("mnist-4k", "mnist", "mnist", {"layers": (4000,), "steps": 16_000}, target=98.0),
+    Row("mnist-8k", "mnist", "mnist", {"layers": (8000,), "steps": 20_000}, target=98.5),
     Row(
         "mnist-4k-random",
         "mnist",

@@ -1,9 +1,12 @@
+import dataclasses
+
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from trilut.data import Split
 from trilut.training import TrainingError, fit_encoder
-from trilut.training.samples import encode, mirrored, shifted
+from trilut.training.samples import encode, mirrored, move_images, shifted
 
 
 def test_images_move_in_all_directions():
@@ -44,23 +47,58 @@ def test_features_that_are_no_image():
             change(np.zeros((1, 13)))
 
 
-def test_training_samples_are_the_shifted_images():
-    images = np.random.default_rng(0).integers(0, 256, (20, 9)).astype(np.uint8)
-    split = Split(images, np.arange(20) % 2)
-    encoder = fit_encoder(images, tuple(f"p{pixel}" for pixel in range(9)))
-    samples = encode(encoder, split, shift=1)
-    assert samples.inputs.shape == (9 * 20, encoder.num_trits)
-    np.testing.assert_array_equal(samples.labels, np.tile(split.y, 9))
-    for number, moved in enumerate(shifted(images, 1)):
-        part = samples.inputs[20 * number : 20 * (number + 1)]
-        np.testing.assert_array_equal(part, encoder.encode(moved))
+def some_images(dtype, num_values=256):
+    images = np.random.default_rng(0).integers(0, num_values, (20, 9)).astype(dtype)
+    encoder = fit_encoder(images, tuple(f"p{pixel}" for pixel in range(9)), thresholds=2)
+    return Split(images, np.arange(20) % 2), encoder
+
+
+@pytest.mark.parametrize(("dtype", "num_values"), [(np.uint8, 256), (np.uint8, 3), (float, 999)])
+def test_training_samples_are_the_shifted_images(dtype, num_values):
+    split, encoder = some_images(dtype, num_values)
+    samples = move_images(encoder, split, shift=1, mirror=False)
+    assert (samples.num_samples, samples.num_inputs) == (9 * 20, encoder.num_trits)
+    inputs, labels = samples.batch(jnp.arange(9 * 20))
+    np.testing.assert_array_equal(labels, np.tile(split.y, 9))
+    expected = np.concatenate([encoder.encode(moved) for moved in shifted(split.x, 1)])
+    np.testing.assert_array_equal(inputs, expected)
 
 
 def test_mirrored_images_are_trained_on_too():
-    images = np.random.default_rng(0).integers(0, 256, (20, 9)).astype(np.uint8)
-    split = Split(images, np.arange(20) % 2)
-    encoder = fit_encoder(images, tuple(f"p{pixel}" for pixel in range(9)))
-    samples = encode(encoder, split, shift=1, mirror=True)
-    np.testing.assert_array_equal(samples.labels, np.tile(split.y, 18))
-    np.testing.assert_array_equal(samples.inputs[:180], encode(encoder, split, shift=1).inputs)
-    np.testing.assert_array_equal(samples.inputs[180:200], encoder.encode(mirrored(images)))
+    split, encoder = some_images(np.uint8)
+    samples = move_images(encoder, split, shift=1, mirror=True)
+    assert samples.num_samples == 18 * 20
+    inputs, labels = samples.batch(jnp.arange(180, 200))
+    np.testing.assert_array_equal(labels, split.y)
+    np.testing.assert_array_equal(inputs, encoder.encode(mirrored(split.x)))
+
+
+def test_a_batch_is_what_was_chosen():
+    split, encoder = some_images(np.uint8)
+    plain = encode(encoder, split)
+    moved = move_images(encoder, split, shift=0, mirror=True)
+    chosen = jnp.array([3, 3, 19, 0])
+    for mine, theirs in zip(moved.batch(chosen), plain.batch(chosen), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_images_with_missing_pixels_are_not_moved():
+    split, encoder = some_images(float)
+    images = split.x.copy()
+    images[3, 4] = np.nan
+    with pytest.raises(
+        TrainingError,
+        match=r"^Settings 'shift' and 'mirror' need images without missing pixels$",
+    ):
+        move_images(encoder, Split(images, split.y), shift=1, mirror=False)
+
+
+def test_images_that_are_encoded_upside_down_are_not_moved():
+    split, encoder = some_images(np.uint8)
+    features = tuple(
+        dataclasses.replace(feature, scale=-1.0, offset=255.0) for feature in encoder.features
+    )
+    with pytest.raises(
+        TrainingError, match=r"^Settings 'shift' and 'mirror' need features of positive scale$"
+    ):
+        move_images(dataclasses.replace(encoder, features=features), split, shift=1, mirror=False)

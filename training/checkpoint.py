@@ -23,7 +23,7 @@ from trilut import __version__
 from trilut.errors import FormatError
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.training.config import TrainingConfig, TrainingError
-from trilut.training.network import Samples
+from trilut.training.samples import TrainingSamples
 from trilut.training.step import Learned, State
 
 __all__ = ["Journal", "Measurement", "Snapshot"]
@@ -79,11 +79,11 @@ class Journal:
         Made if it does not exist.
     config : TrainingConfig
         The settings of the training.
-    samples : Samples
+    samples : TrainingSamples
         What it learns from.
     """
 
-    def __init__(self, directory: Path, config: TrainingConfig, samples: Samples):
+    def __init__(self, directory: Path, config: TrainingConfig, samples: TrainingSamples):
         self.path = make_directory(directory) / "checkpoint.json"
         self._metrics = directory / "metrics.jsonl"
         self._settings = json.loads(json.dumps(dataclasses.asdict(config)))
@@ -221,8 +221,8 @@ def _measurement(line: dict[str, Any]) -> Measurement:
     }
 
 
-def _digest(samples: Samples) -> str:
-    content = hashlib.sha256(str(samples.inputs.shape).encode())
+def _digest(samples: TrainingSamples) -> str:
+    content = hashlib.sha256(str([array.shape for array in samples]).encode())
     for array in samples:
         content.update(np.ascontiguousarray(array).data)
     return content.hexdigest()

@@ -16,6 +16,7 @@ from trilut.training.placement import Placement
 from trilut.training.prune import prune
 from trilut.training.recipes import Phase, Recipe, harden_tables
 from trilut.training.relax import lookup_layer
+from trilut.training.samples import TrainingSamples
 from trilut.training.search import WireSearch, choose_wires, start_search
 from trilut.training.step import Learned, State, Task, make_optimizer, run_steps
 from trilut.training.wiring import fixed_wiring
@@ -35,7 +36,7 @@ Progress: TypeAlias = Callable[[int, int, float, float], None]
 
 def fit(
     phases: tuple[Phase, ...],
-    train: Samples,
+    train: TrainingSamples,
     validation: Samples,
     topology: Topology,
     config: TrainingConfig,
@@ -67,7 +68,7 @@ def fit(
     if config.wiring == "learned":
         search = WireSearch(config.wire_rate, config.steps, config.distance_cost)
     task = Task(topology, make_optimizer(config), config.total_steps, search)
-    state = _initial_state(phases[0].recipe, task, train.inputs.shape[1], config)
+    state = _initial_state(phases[0].recipe, task, train.num_inputs, config)
     place = Placement(mesh)
     snapshot = Snapshot(state, place.collect(Learned(state.parameters, state.wiring)))
     if journal is not None:
@@ -91,7 +92,7 @@ def fit(
 def _pruned(
     snapshot: Snapshot,
     phase: Phase,
-    train: Samples,
+    train: TrainingSamples,
     task: Task,
     config: TrainingConfig,
     place: Placement,
@@ -121,7 +122,7 @@ def _pruned(
 def _advance(
     snapshot: Snapshot,
     phase: Phase,
-    train: Samples,
+    train: TrainingSamples,
     validation: Samples,
     task: Task,
     config: TrainingConfig,
@@ -131,7 +132,7 @@ def _advance(
     """Train until the next measurement is due, and take it."""
     next_due = (snapshot.done // config.evaluate_every + 1) * config.evaluate_every
     num_steps = min(next_due, phase.end) - snapshot.done
-    batches = place.batches(_draw(config, len(train.labels), snapshot.done, num_steps))
+    batches = place.batches(_draw(config, train.num_samples, snapshot.done, num_steps))
     state, losses = run_steps(snapshot.state, batches, train, recipe=phase.recipe, task=task)
     done, loss = snapshot.done + num_steps, float(np.mean(np.asarray(losses)))
     # A copy, because the next steps take the buffers of the state.

@@ -52,6 +52,20 @@ class Samples(NamedTuple):
     inputs: Int8[Array, "sample input"]
     labels: Int[Array, " sample"]
 
+    @property
+    def num_samples(self) -> int:
+        """Number of samples."""
+        return len(self.labels)
+
+    @property
+    def num_inputs(self) -> int:
+        """Number of values in a sample."""
+        return self.inputs.shape[1]
+
+    def batch(self, chosen: Int[Array, " batch"]) -> "Samples":
+        """Return some of the samples."""
+        return Samples(self.inputs[chosen], self.labels[chosen])
+
 
 @dataclass(frozen=True, slots=True)
 class Topology:

@@ -16,7 +16,6 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Int
 
 from trilut.training.config import TrainingError
-from trilut.training.network import Samples
 from trilut.training.step import State
 
 __all__ = ["Placement", "make_mesh"]
@@ -74,9 +73,9 @@ class Placement:
         """Divide the samples of each batch."""
         return self._put(chosen, None, "batch")
 
-    def samples(self, samples: Samples) -> Samples:
+    def samples(self, samples: _T) -> _T:
         """Give every device all samples."""
-        return Samples(*(self._put(array) for array in samples))
+        return jax.tree.map(self._put, samples)
 
     def collect(self, tree: _T) -> _T:
         """Return a copy with whole arrays that every process can read."""

@@ -18,16 +18,10 @@ from numpy.typing import NDArray
 
 from trilut.gates import truth_values
 from trilut.training.area import gate_area
-from trilut.training.network import (
-    LayerValues,
-    Parameters,
-    Samples,
-    Topology,
-    class_scores,
-    forward,
-)
+from trilut.training.network import LayerValues, Parameters, Topology, class_scores, forward
 from trilut.training.objective import cross_entropy
 from trilut.training.relax import lookup_layer
+from trilut.training.samples import TrainingSamples
 from trilut.training.step import Frozen, Learned
 
 __all__ = ["prune", "simplest_tables"]
@@ -45,7 +39,7 @@ def prune(
     tables: Parameters,
     frozen: Frozen,
     share: float,
-    samples: Samples,
+    samples: TrainingSamples,
     topology: Topology,
     *,
     tau: float,
@@ -68,7 +62,7 @@ def prune(
     generator : numpy Generator
         Draws the samples to estimate from.
     """
-    chosen = generator.permutation(len(samples.labels))[:_NUM_SAMPLES]
+    chosen = generator.permutation(samples.num_samples)[:_NUM_SAMPLES]
     facts = _measure(learned, tables, samples, chosen, topology, _SOFTER * tau, valence)
     first_output = len(tables) - topology.output_layers
     choices = [
@@ -192,19 +186,18 @@ def _cheapest(
 def _measure(
     learned: Learned,
     tables: Parameters,
-    samples: Samples,
+    samples: TrainingSamples,
     chosen: NDArray[np.int64],
     topology: Topology,
     tau: float,
     valence: int,
 ) -> list[_Facts]:
-    inputs, labels = np.asarray(samples.inputs), np.asarray(samples.labels)
     size = min(len(chosen), max(1, _MAX_GRADIENTS // sum(table.size for table in tables)))
     # Only whole slices, which is one shape to compile for.
     parts = [chosen[start : start + size] for start in range(0, len(chosen) - size + 1, size)]
     sums: list[Any] = [
         jax.device_get(
-            _slice_sums(tables, learned, inputs[part], labels[part], topology, tau, valence)
+            _slice_sums(tables, learned, *samples.batch(jnp.asarray(part)), topology, tau, valence)
         )
         for part in parts
     ]

@@ -2,9 +2,11 @@
 
 import itertools
 import math
+from typing import NamedTuple, TypeAlias
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Int
 from numpy.typing import NDArray
 
 from trilut.data import Split
@@ -12,20 +14,101 @@ from trilut.encoder import Encoder
 from trilut.training.config import TrainingError
 from trilut.training.network import Samples
 
-__all__ = ["encode", "mirrored", "shifted"]
+__all__ = ["MovedImages", "TrainingSamples", "encode", "mirrored", "move_images", "shifted"]
 
-# What numpy calls this; the alias keeps signatures on one line.
-Images = NDArray[np.float64 | np.uint8]
+# What numpy calls these; the aliases keep signatures on one line.
+Images = NDArray[np.float64 | np.uint8 | np.int64]
+Integers = NDArray[np.int64]
 
 
-def encode(encoder: Encoder, split: Split, *, shift: int = 0, mirror: bool = False) -> Samples:
-    """Encode a split, with its images shifted and mirrored if that is asked for."""
-    images = shifted(split.x, shift) if shift else [split.x]
+class MovedImages(NamedTuple):
+    """Images that are moved and encoded when they are asked for, so that moves take no memory.
+
+    With n images, sample k is image k modulo n, moved in the way k // n.
+
+    Parameters
+    ----------
+    pixels : integer array [image, pixel]
+        The rank of each pixel's value among all values that there are.
+    labels : int32 array [image]
+        The class of each image.
+    origin : int32 array [move, input]
+        The pixel that an input looks at.
+    low, high : integer array [input]
+        Thresholds of the inputs, as ranks.
+    """
+
+    pixels: Int[Array, "image pixel"]
+    labels: Int[Array, " image"]
+    origin: Int[Array, "move input"]
+    low: Int[Array, " input"]
+    high: Int[Array, " input"]
+
+    @property
+    def num_samples(self) -> int:
+        """Number of images times number of moves."""
+        return len(self.labels) * len(self.origin)
+
+    @property
+    def num_inputs(self) -> int:
+        """Number of values in a sample."""
+        return self.origin.shape[1]
+
+    def batch(self, chosen: Int[Array, " batch"]) -> Samples:
+        """Return some of the samples."""
+        move, image = jnp.divmod(chosen, len(self.labels))
+        seen = self.pixels[image[:, None], self.origin[move]]
+        is_high, is_low = seen >= self.high[None, :], seen < self.low[None, :]
+        trits = is_high.astype(jnp.int8) - is_low.astype(jnp.int8)
+        return Samples(trits, self.labels[image])
+
+
+TrainingSamples: TypeAlias = Samples | MovedImages
+"""What a training learns from."""
+
+
+def encode(encoder: Encoder, split: Split) -> Samples:
+    """Encode a split."""
+    labels = jnp.asarray(split.y.astype(np.int32))
+    return Samples(jnp.asarray(encoder.encode(split.x)), labels)
+
+
+def move_images(encoder: Encoder, split: Split, *, shift: int, mirror: bool) -> MovedImages:
+    """Return the images of a split, with all shifted and mirrored ones.
+
+    Raises
+    ------
+    TrainingError
+        If the features are no image, or some are missing.
+    """
+    if np.isnan(split.x).any():
+        raise TrainingError("Settings 'shift' and 'mirror' need images without missing pixels")
+    moves = shifted(np.arange(split.x.shape[1])[None], shift)
     if mirror:
-        images = [*images, *map(mirrored, images)]
-    inputs = [encoder.encode(x) for x in images]
-    labels = np.tile(split.y.astype(np.int32), len(inputs))
-    return Samples(jnp.asarray(np.concatenate(inputs)), jnp.asarray(labels))
+        moves = [*moves, *map(mirrored, moves)]
+    values, ranks = np.unique(split.x, return_inverse=True)
+    # Signed, and wide enough for the threshold above all ranks.
+    dtype = np.min_scalar_type(-len(values) - 1)
+    low, high = _rank_thresholds(encoder, values)
+    return MovedImages(
+        jnp.asarray(ranks.reshape(split.x.shape).astype(dtype)),
+        jnp.asarray(split.y.astype(np.int32)),
+        jnp.asarray(np.concatenate(moves)[:, encoder.feature].astype(np.int32)),
+        jnp.asarray(low.astype(dtype)),
+        jnp.asarray(high.astype(dtype)),
+    )
+
+
+def _rank_thresholds(encoder: Encoder, values: Images) -> tuple[Integers, Integers]:
+    """Return for each trit how many of some values, which rise, are below its two thresholds.
+
+    Where a scale is negative, integers fall while values rise, and there are no such numbers.
+    """
+    columns = np.broadcast_to(values[:, None], (len(values), len(encoder.features)))
+    levels = encoder.quantize(columns).values[:, encoder.feature]
+    if np.any(np.diff(levels, axis=0) < 0):
+        raise TrainingError("Settings 'shift' and 'mirror' need features of positive scale")
+    return (levels < encoder.low).sum(axis=0), (levels < encoder.high).sum(axis=0)
 
 
 def shifted(x: Images, shift: int) -> list[Images]:

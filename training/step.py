@@ -13,7 +13,6 @@ from trilut.training.network import (
     LayerValues,
     Parameters,
     Probes,
-    Samples,
     Topology,
     class_scores,
     forward,
@@ -21,6 +20,7 @@ from trilut.training.network import (
     zero_probes,
 )
 from trilut.training.recipes import Recipe
+from trilut.training.samples import TrainingSamples
 from trilut.training.search import Search, WireSearch, choose_wires
 from trilut.training.wiring import Wiring
 
@@ -85,7 +85,7 @@ def _adam(
 def run_steps(
     state: State,
     chosen: Int[Array, "step batch"],
-    samples: Samples,
+    samples: TrainingSamples,
     *,
     recipe: Recipe,
     task: Task,
@@ -96,8 +96,8 @@ def run_steps(
     """
 
     def take_step(state: State, batch: Int[Array, " batch"]) -> tuple[State, Float[Array, ""]]:
-        inputs = samples.inputs[batch].T.astype(state.parameters[0].dtype)
-        return _step(state, inputs, samples.labels[batch], recipe, task)
+        inputs, labels = samples.batch(batch)
+        return _step(state, inputs.T.astype(state.parameters[0].dtype), labels, recipe, task)
 
     return jax.lax.scan(take_step, state, chosen)
 

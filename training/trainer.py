@@ -19,7 +19,7 @@ from trilut.training.network import LayerFunction, Parameters, Topology, accurac
 from trilut.training.phases import make_phases
 from trilut.training.recipes import Recipe, harden_tables
 from trilut.training.relax import lookup_layer
-from trilut.training.samples import encode
+from trilut.training.samples import TrainingSamples, encode, move_images
 from trilut.training.step import Learned
 
 __all__ = ["Accuracies", "Fitted", "TrainingResult", "fit_dataset", "train"]
@@ -182,7 +182,7 @@ def fit_dataset(
             f"which a network of valence {config.valence} cannot read"
         )
     topology = Topology(dataset.num_classes, config.skip, config.output_layers)
-    samples = encode(encoder, dataset.train, shift=config.shift, mirror=config.mirror)
+    samples = _training_samples(encoder, dataset, config)
     validation = encode(encoder, dataset.validation)
     journal = None if directory is None else Journal(directory, config, samples)
     learned, history = fit(
@@ -210,6 +210,14 @@ def fit_dataset(
     soft = accuracies(recipe.layer, learned.parameters)
     hardened = accuracies(lookup_layer(recipe.valence), tables)
     return Fitted(recipe, learned, tables, topology, encoder, soft, hardened, history)
+
+
+def _training_samples(
+    encoder: Encoder, dataset: Dataset, config: TrainingConfig
+) -> TrainingSamples:
+    if config.shift or config.mirror:
+        return move_images(encoder, dataset.train, shift=config.shift, mirror=config.mirror)
+    return encode(encoder, dataset.train)
 
 
 def _fit_encoder(dataset: Dataset, config: TrainingConfig) -> Encoder:
