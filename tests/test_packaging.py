@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import trilut
+
 ROOT = Path(__file__).parent.parent
 CORE = ROOT / "src" / "trilut"
 CORE_PACKAGES = ("analysis", "commands", "data", "paper", "verify")
@@ -79,3 +81,9 @@ def test_help_imports_no_stage():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stderr == ""
     assert done.returncode == 0
+
+
+def test_every_public_name_exists():
+    assert all(hasattr(trilut, name) for name in trilut.__all__)
+    with pytest.raises(AttributeError, match=r"^module 'trilut' has no attribute 'nothing'$"):
+        trilut.nothing  # noqa: B018

@@ -1,12 +1,19 @@
 """RTL for FPGA and ASIC from trained ternary logic gate networks."""
 
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING
 
 from trilut.encoder import Encoder, Feature, FeatureVectors
 from trilut.errors import DataError, FormatError, NetlistError, ToolError, TrilutError
 from trilut.format import digest, load, save
 from trilut.head import Decisions, Head
 from trilut.netlist import Netlist
+
+if TYPE_CHECKING:
+    from trilut.data import load_dataset
+    from trilut.hdl import write_verilog
+    from trilut.training import train
 
 __version__ = _version("trilut")
 
@@ -25,5 +32,17 @@ __all__ = [
     "__version__",
     "digest",
     "load",
+    "load_dataset",
     "save",
+    "train",
+    "write_verilog",
 ]
+
+# The stages need JAX, Amaranth or scikit-learn, which take seconds to import.
+_STAGES = {"load_dataset": "trilut.data", "train": "trilut.training", "write_verilog": "trilut.hdl"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _STAGES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(_import_module(_STAGES[name]), name)
