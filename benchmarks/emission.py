@@ -71,7 +71,7 @@ def draw(rows: list[dict[str, Any]]) -> str:
     """Draw time and memory over gates, with a line of constant time a gate to compare with."""
     from matplotlib.figure import Figure
 
-    from trilut.figures import svg_text
+    from trilut.svg import svg_file
 
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     axes = figure.subplots(1, 2)
@@ -88,7 +88,7 @@ def draw(rows: list[dict[str, Any]]) -> str:
     axes[0].set_ylabel("time (s)")
     axes[1].set_ylabel("memory (MB)")
     axes[0].legend()
-    return svg_text(figure)
+    return svg_file(figure)
 
 
 def main() -> None:

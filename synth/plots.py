@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from trilut.figures import plain_text, svg_text
+from trilut.svg import plain_text, styled, svg_text
 
 __all__ = ["block_figure", "pareto_figure", "path_figure", "section_figures", "seeds_figure"]
 
@@ -24,6 +24,7 @@ def section_figures(section: Mapping[str, Any]) -> list[str]:
     return figures
 
 
+@styled
 def block_figure(blocks: Mapping[str, Mapping[str, Any]], *, asic: bool) -> str:
     """Draw the area and the flip-flops of each block, in the order of the data's way."""
     names = list(blocks)[::-1]
@@ -39,10 +40,9 @@ def block_figure(blocks: Mapping[str, Mapping[str, Any]], *, asic: bool) -> str:
         label = f"{key[:4].upper()} equivalents"
         axis.barh([place + 0.2 for place in places], area, 0.4, label=label, color=_BLUE)
         axis.barh([place - 0.2 for place in places], registers, 0.4, label="FF", color=_GREY)
-        axis.legend(frameon=False, loc="best")
+        axis.legend(loc="best")
     axis.set_yticks(list(places), [plain_text(name) for name in names])
     axis.set_title("Area by block")
-    _bare(axis)
     return svg_text(figure)
 
 
@@ -54,6 +54,7 @@ def _largest_lut(blocks: Mapping[str, Mapping[str, Any]]) -> str:
     return max(totals, key=lambda key: totals[key])
 
 
+@styled
 def path_figure(hops: Sequence[Mapping[str, Any]]) -> str:
     """Draw the critical path along time, logic and routing in two colours."""
     figure = Figure(figsize=(5.4, 1.9), layout="constrained")
@@ -80,11 +81,11 @@ def path_figure(hops: Sequence[Mapping[str, Any]]) -> str:
     axis.set_ylim(-0.5, 0.5)
     axis.set_xlabel("ns")
     axis.set_title(f"Critical path, {time:.2f} ns")
-    axis.legend(frameon=False, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.35))
-    _bare(axis)
+    axis.legend(ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.35))
     return svg_text(figure)
 
 
+@styled
 def seeds_figure(seeds: Mapping[str, float], goal: float) -> str:
     """Draw the frequency of each seed of the placer beside the goal."""
     figure = Figure(figsize=(4, 2.4), layout="constrained")
@@ -92,18 +93,14 @@ def seeds_figure(seeds: Mapping[str, float], goal: float) -> str:
     values = sorted(seeds.values())
     axis.plot(range(1, len(values) + 1), values, "o", color=_BLUE)
     axis.axhline(goal, color=_GREY, linestyle="--", linewidth=1)
-    axis.annotate("goal", (1, goal), textcoords="offset points", xytext=(0, 3), color="#666")
+    axis.annotate("goal", (1, goal), textcoords="offset points", xytext=(0, 3))
     axis.set_xlabel("seeds, slowest first")
     axis.set_ylabel("Fmax, MHz")
     axis.set_title("Seeds of the placer")
-    _bare(axis)
     return svg_text(figure)
 
 
-def _bare(axis: Any) -> None:
-    axis.spines[["top", "right"]].set_visible(False)
-
-
+@styled
 def pareto_figure(points: Sequence[Mapping[str, Any]], name: str, key: str) -> str:
     """Draw a figure of points against their area, those that no other beats joined by a line.
 
@@ -139,7 +136,6 @@ def pareto_figure(points: Sequence[Mapping[str, Any]], name: str, key: str) -> s
     axis.set_xlabel(f"area ({points[0]['unit']})")
     axis.set_ylabel(label)
     axis.set_title(f"Area and {name}")
-    axis.grid(alpha=0.25)
-    axis.legend(frameon=False)
-    _bare(axis)
+    axis.grid()
+    axis.legend()
     return svg_text(figure)

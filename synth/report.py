@@ -28,6 +28,7 @@ __all__ = [
     "make_section",
     "make_synthesis_report",
     "read_synthesis_report",
+    "section_cards",
     "section_rows",
     "section_tables",
     "write_synthesis_report",
@@ -102,7 +103,7 @@ class SynthesisReport:
             title=self.title,
             netlist=self.document["netlist"],
             trilut=self.document["trilut"],
-            cards=_cards(self.section),
+            cards=section_cards(self.section),
             tables=[*self.tables, self._tools],
             figures=section_figures(self.section),
         )
@@ -472,7 +473,7 @@ def _cell_table(asic: Mapping[str, Any]) -> Table:
     return Table(f"Cells of {asic['library']}", ("cell", "number", asic["area_unit"]), tuple(rows))
 
 
-def _cards(section: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+def section_cards(section: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
     """Return the figures that a reader looks for first."""
     figures = section["figures"]
     area = f"{figures['area']:,.0f}" if figures["area"] else "0"

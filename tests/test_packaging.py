@@ -63,7 +63,7 @@ def test_wheel_holds_every_source_file(wheel):
     }
     expected |= {
         f"trilut/{path.name}"
-        for pattern in ("*.py", "*.schema.json", "*.html.j2", "py.typed")
+        for pattern in ("*.py", "*.schema.json", "*.html.j2", "*.svg.j2", "py.typed")
         for path in CORE.glob(pattern)
     }
     packed = {name for name in wheel.namelist() if not name.startswith("trilut-")}

@@ -1,6 +1,9 @@
+import html
 import json
+import re
 import shutil
 import subprocess
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -12,11 +15,12 @@ from PIL import Image
 import trilut
 from trilut.cli import main
 from trilut.data import load_dataset
-from trilut.drawing import _NETS, _hot_cones, circuit_figure, net_weights
+from trilut.drawing import _NETS, _cone, _hot_cones, circuit_figure, net_weights
 from trilut.evaluation import evaluate_split
 from trilut.figures import confusion_figure, decision_grid, layer_gap_figure
 from trilut.training import TrainingConfig, layer_accuracies, train
 
+SVG = "{http://www.w3.org/2000/svg}"
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
 
@@ -51,8 +55,9 @@ def test_report_of_a_training(run, tmp_path, capsys):
     assert document["verification"] is None
     assert document["analysis"]["census"]["gates"] == 140
     page = (tmp_path / "report.html").read_text()
-    # Decision, coverage, confusion, training, circuit, spectrum and landscape.
-    assert page.count("<svg") == 7
+    # Decision, UNKNOWN, coverage, margins, confusion, training; circuit; spectrum, frequent gates
+    # and two maps.
+    assert page.count("<svg") == 11
     assert "src=" not in page.replace('src="data:', "")
 
 
@@ -131,6 +136,26 @@ def test_small_circuit_is_drawn_whole():
     assert text == circuit_figure(netlist, np.zeros((3, 4), dtype=np.int8))
 
 
+def test_picture_says_what_every_drawn_net_is():
+    netlist = random_netlist(1, num_inputs=4, num_gates=30, num_outputs=6)
+    drawn = ElementTree.fromstring(circuit_figure(netlist, np.zeros((3, 4), dtype=np.int8)))
+    circles = {int(c.get("data-net")): c for c in drawn.iter(f"{SVG}circle")}
+    assert sorted(circles) == list(range(34))
+    rims = {net for net, c in circles.items() if c.get("stroke") == "currentColor"}
+    assert rims == set(netlist.outputs.tolist())
+    wires = {
+        (int(w.get("data-source")), int(w.get("data-target"))) for w in drawn.iter(f"{SVG}path")
+    }
+    assert wires == {
+        (int(source), 4 + gate)
+        for pins in (netlist.a, netlist.b)
+        for gate, source in enumerate(pins)
+    }
+    text = circles[5].find(f"{SVG}title").text
+    assert text.startswith("net 5 = ")
+    assert f"({netlist.a[1]}, {netlist.b[1]}), UNKNOWN in " in text
+
+
 def test_grid_shows_what_the_circuit_decides(run):
     _, result, moons = run
     grid = decision_grid(result.netlist, moons.test, size=20)
@@ -145,9 +170,9 @@ def test_confusion_names_classes_as_they_are():
     assert layer_gap_figure([0.9, 0.8]).startswith("<svg")
 
 
-def screenshot(page, picture):
-    """Return what the browser's console says of a page, and take a picture of it."""
-    finished = subprocess.run(
+def browse(page, directory, *options):
+    """Open a page without a window, and return what the browser says."""
+    return subprocess.run(
         [
             CHROMIUM,
             "--headless",
@@ -155,8 +180,8 @@ def screenshot(page, picture):
             "--disable-gpu",
             "--enable-logging=stderr",
             "--window-size=1200,3000",
-            f"--user-data-dir={picture.parent / 'profile'}",
-            f"--screenshot={picture}",
+            f"--user-data-dir={directory / 'profile'}",
+            *options,
             page.as_uri(),
         ],
         capture_output=True,
@@ -164,18 +189,31 @@ def screenshot(page, picture):
         timeout=120,
         check=True,
     )
+
+
+def screenshot(page, picture, *options):
+    """Return what the browser's console says of a page, and take a picture of it."""
+    finished = browse(page, picture.parent, f"--screenshot={picture}", *options)
     return [line for line in finished.stderr.splitlines() if "CONSOLE" in line or "net::" in line]
 
 
-def test_page_in_a_browser(run, tmp_path, request):
+@pytest.fixture
+def browser(request):
+    """Say if there is no browser; a skip would fail where nobody looks at pages."""
     if CHROMIUM is None:
         reporter = request.config.pluginmanager.get_plugin("terminalreporter")
         reporter.write_line("no Chromium on PATH: the report was not looked at in a browser")
+    return CHROMIUM
+
+
+def test_page_in_a_browser(run, tmp_path, browser):
+    if browser is None:
         return
     assert main(["report", str(run[0]), "-o", str(tmp_path)]) == 0
     assert screenshot(tmp_path / "report.html", tmp_path / "page.png") == []
     picture = np.asarray(Image.open(tmp_path / "page.png").convert("RGB"))
     assert picture.shape == (3000, 1200, 3)
+    assert picture[0, 0].min() == 255
     coloured = (np.ptp(picture.astype(int), axis=2) > 40).any(axis=1)
     # Figures in colour all the way down, not only at the top.
     assert coloured[:1500].mean() > 0.2
@@ -183,3 +221,39 @@ def test_page_in_a_browser(run, tmp_path, request):
     # And the console would have been heard.
     (tmp_path / "bad.html").write_text("<script>console.error('heard')</script>")
     assert "heard" in screenshot(tmp_path / "bad.html", tmp_path / "bad.png")[0]
+
+
+def test_page_is_dark_where_the_reader_wants_that(run, tmp_path, browser):
+    if browser is None:
+        return
+    assert main(["report", str(run[0]), "-o", str(tmp_path)]) == 0
+    dark = "--blink-settings=preferredColorScheme=0"
+    assert screenshot(tmp_path / "report.html", tmp_path / "page.png", dark) == []
+    picture = np.asarray(Image.open(tmp_path / "page.png").convert("L"))
+    # No figure brings a white background along: the page is dark in the middle of its columns,
+    # and its ink is light.
+    assert np.median(picture) < 50
+    assert picture[:60].max() > 200
+
+
+def test_net_under_the_pointer_lights_its_cone(run, tmp_path, browser):
+    if browser is None:
+        return
+    directory, result, _ = run
+    assert main(["report", str(directory), "-o", str(tmp_path)]) == 0
+    netlist = result.netlist
+    output = int(netlist.outputs[0])
+    point = f"""<script>
+      const net = document.querySelector('circle[data-net="{output}"]');
+      const lit = () => [...document.querySelectorAll("circle.on")].map((c) => c.dataset.net);
+      net.dispatchEvent(new PointerEvent("pointerover", {{ bubbles: true }}));
+      const during = lit();
+      document.querySelector("svg.circuit").dispatchEvent(new PointerEvent("pointerleave"));
+      document.title = JSON.stringify([during, lit()]);
+    </script>"""
+    page = tmp_path / "report.html"
+    page.write_text(page.read_text().replace("</body>", f"{point}</body>"))
+    shown = browse(page, tmp_path, "--dump-dom").stdout
+    during, after = json.loads(html.unescape(re.search("<title>(.*?)</title>", shown).group(1)))
+    assert sorted(map(int, during)) == _cone(netlist, output)
+    assert after == []

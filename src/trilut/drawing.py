@@ -1,21 +1,24 @@
 """The circuit as a picture: its levels, the nets that most outputs hang on, where UNKNOWN is."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
+import matplotlib
 import numpy as np
-from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from trilut.figures import svg_text
+from trilut.gates import gate_id, gate_name, table_text
 from trilut.netlist import Netlist
+from trilut.page import render_page
 
 __all__ = ["circuit_figure", "net_weights"]
 
 # Gates of a level that are drawn, and samples that values are counted on: more would not be seen.
 _NETS, _SAMPLES = 48, 512
-_OUTPUT_COLOUR = "#222222"
+# More labels than this would touch each other.
+_LABELS = 10
+# Of the picture, in its own units; levels and rows lie within the margins.
+_WIDTH, _HEIGHT, _MARGIN = 1000.0, 440.0, 30.0
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -23,11 +26,44 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layout:
-    """Where the drawn nets are: their numbers, and x and y of every net, NaN if it is not drawn."""
+    """Where the drawn nets are, and the room that each has; NaN of a net that is not drawn."""
 
     drawn: Integers
     x: Floats
     y: Floats
+    room: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Net:
+    """A net as it is drawn."""
+
+    number: int
+    x: float
+    y: float
+    radius: float
+    colour: str
+    is_output: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Wire:
+    """A wire as it is drawn, from the left to the right; its weight is within 0 … 1."""
+
+    source: int
+    target: int
+    path: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """Words below a level."""
+
+    x: float
+    name: str
+    count: str
 
 
 def net_weights(netlist: Netlist) -> Floats:
@@ -48,41 +84,60 @@ def net_weights(netlist: Netlist) -> Floats:
 
 
 def circuit_figure(netlist: Netlist, samples: ArrayLike) -> str:
-    """Draw a circuit from its inputs on the left to its outputs on the right.
+    """Draw a circuit from its inputs on the left to its outputs on the right, as an SVG element.
 
     The nets of a level stand above each other. Of a large circuit only some cones are drawn, each
     with all its wires: those of the outputs that vary most over the samples, as many as there is
     room for. A net is larger the more weight it has (:func:`net_weights`), and orange by the share
-    of the samples in which it is UNKNOWN; outputs have a dark rim. Wires are darker with weight.
+    of the samples in which it is UNKNOWN; outputs have a strong rim. Wires are darker with weight.
     """
     from trilut.sim import net_values
 
     samples = np.asarray(samples)
     rows = np.unique(np.linspace(0, len(samples) - 1, min(len(samples), _SAMPLES)).astype(int))
     values = net_values(netlist, samples[rows])
-    unknown = (values == 0).mean(axis=0)
     weights = net_weights(netlist)
     layout = _arrange(netlist, _hot_cones(netlist, values[:, netlist.outputs].var(axis=0)))
-    figure = Figure(figsize=(10, 4.6), layout="constrained")
-    axis = figure.subplots()
-    _draw_wires(axis, netlist, layout, weights)
-    nets = layout.drawn
-    rim = np.where(np.isin(nets, netlist.outputs), _OUTPUT_COLOUR, "#bbbbbb")
-    points = axis.scatter(
-        layout.x[nets],
-        layout.y[nets],
-        s=10 + 60 * np.sqrt(weights[nets] / max(weights[nets].max(), 1e-12)),
-        c=unknown[nets],
-        cmap="Oranges",
-        vmin=0,
-        vmax=1,
-        edgecolors=rim,
-        linewidths=0.8,
-        zorder=2,
+    return render_page(
+        "circuit.svg.j2",
+        width=_WIDTH,
+        height=_HEIGHT,
+        nets=list(_nets(netlist, layout, weights, (values == 0).mean(axis=0))),
+        wires=list(_wires(netlist, layout, weights)),
+        labels=list(_labels(netlist, layout)),
+        colours=[_heat(share) for share in np.linspace(0, 1, 5)],
     )
-    figure.colorbar(points, ax=axis, label="UNKNOWN, share of the samples")
-    _label_levels(axis, netlist, layout)
-    return svg_text(figure)
+
+
+def _heat(share: float) -> str:
+    return matplotlib.colors.to_hex(matplotlib.colormaps["Oranges"](share))
+
+
+def _nets(netlist: Netlist, layout: _Layout, weights: Floats, unknown: Floats) -> Iterator[_Net]:
+    largest = max(weights[layout.drawn].max(), 1e-12)
+    outputs = set(netlist.outputs.tolist())
+    for net in layout.drawn.tolist():
+        yield _Net(
+            net,
+            layout.x[net],
+            layout.y[net],
+            min(2.5 + 4 * float(np.sqrt(weights[net] / largest)), 0.45 * layout.room[net]),
+            _heat(unknown[net]),
+            net in outputs,
+            f"{_net_text(netlist, net)}, UNKNOWN in {100 * unknown[net]:.0f} % of the samples",
+        )
+
+
+def _net_text(netlist: Netlist, net: int) -> str:
+    """Say what drives a net."""
+    gate = net - netlist.num_inputs
+    if gate >= 0:
+        table = netlist.table[gate]
+        name = gate_name(int(gate_id(table))) if netlist.valence == 3 else None
+        return f"net {net} = {name or table_text(table)}({netlist.a[gate]}, {netlist.b[gate]})"
+    if netlist.encoder is None:
+        return f"input {net}"
+    return f"input {net}, of {netlist.encoder.features[netlist.encoder.feature[net]].name}"
 
 
 def _hot_cones(netlist: Netlist, heat: Floats) -> NDArray[np.bool_]:
@@ -112,14 +167,16 @@ def _cone(netlist: Netlist, net: int) -> list[int]:
 
 
 def _arrange(netlist: Netlist, is_drawn: NDArray[np.bool_]) -> _Layout:
-    x = netlist.levels.astype(np.float64)
-    y = np.full(netlist.num_nets, np.nan)
+    inner_width, inner_height = _WIDTH - 2 * _MARGIN, _HEIGHT - 3 * _MARGIN
+    x = _MARGIN + inner_width * netlist.levels / max(netlist.depth, 1)
+    y, room = np.full((2, netlist.num_nets), np.nan)
     for level in range(netlist.depth + 1):
         nets = np.flatnonzero(is_drawn & (netlist.levels == level))
         if level > 0:
             nets = nets[np.argsort(_parents_height(netlist, nets, y), kind="stable")]
-        y[nets] = (np.arange(len(nets)) + 0.5) / len(nets)
-    return _Layout(np.flatnonzero(is_drawn), x, y)
+        room[nets] = inner_height / max(len(nets), 1)
+        y[nets] = _MARGIN + room[nets] * (np.arange(len(nets)) + 0.5)
+    return _Layout(np.flatnonzero(is_drawn), x, y, room)
 
 
 def _parents_height(netlist: Netlist, nets: Integers, y: Floats) -> Floats:
@@ -128,34 +185,32 @@ def _parents_height(netlist: Netlist, nets: Integers, y: Floats) -> Floats:
     return (y[netlist.a[gates]] + y[netlist.b[gates]]) / 2
 
 
-def _draw_wires(axis: Any, netlist: Netlist, layout: _Layout, weights: Floats) -> None:
+def _wires(netlist: Netlist, layout: _Layout, weights: Floats) -> Iterator[_Wire]:
     nets = layout.drawn[layout.drawn >= netlist.num_inputs]
-    gates = nets - netlist.num_inputs
-    ends = np.tile(nets, 2)
-    starts = np.append(netlist.a[gates], netlist.b[gates])
-    places = np.stack([layout.x, layout.y], axis=1)
-    lines = np.stack([places[starts], places[ends]], axis=1)
-    share = weights[ends] / max(weights[nets].max(initial=0), 1e-12)
-    axis.add_collection(
-        LineCollection(
-            list(lines), colors="#4c78a8", alpha=0.2 + 0.6 * share, linewidths=0.6 + 1.2 * share
-        )
-    )
+    largest = max(weights[nets].max(initial=0), 1e-12)
+    for target in nets.tolist():
+        gate = target - netlist.num_inputs
+        for source in sorted({int(netlist.a[gate]), int(netlist.b[gate])}):
+            path = _curve(*((layout.x[net], layout.y[net]) for net in (source, target)))
+            yield _Wire(source, target, path, float(weights[target] / largest))
 
 
-def _label_levels(axis: Any, netlist: Netlist, layout: _Layout) -> None:
+def _curve(start: tuple[float, float], end: tuple[float, float]) -> str:
+    """Return a path that leaves and arrives level."""
+    (x0, y0), (x1, y1) = start, end
+    middle = (x0 + x1) / 2
+    points = ((x0, y0), (middle, y0), (middle, y1), (x1, y1))
+    first, *others = (f"{x:.1f} {y:.1f}" for x, y in points)
+    return f"M{first}C{' '.join(others)}"
+
+
+def _labels(netlist: Netlist, layout: _Layout) -> Iterator[_Label]:
     counts = np.bincount(netlist.levels)
     drawn = np.bincount(netlist.levels[layout.drawn], minlength=len(counts))
-    names = ["inputs", *(f"level {level}" for level in range(1, len(counts)))]
-    labels = [
-        f"{name}\n{count:,}" if count == shown else f"{name}\n{shown} of {count:,}"
-        for name, count, shown in zip(names, counts.tolist(), drawn.tolist(), strict=True)
-    ]
-    # More labels than this would touch each other.
-    step = max(1, len(labels) // 10)
-    places = list(range(0, len(labels), step))
-    axis.set_xticks(places, [labels[place] for place in places], fontsize=8)
-    axis.set_yticks([])
-    axis.margins(x=0.03, y=0.03)
-    for side in ("top", "right", "left"):
-        axis.spines[side].set_visible(False)
+    for level in range(0, len(counts), max(1, len(counts) // _LABELS)):
+        count, shown = int(counts[level]), int(drawn[level])
+        yield _Label(
+            _MARGIN + (_WIDTH - 2 * _MARGIN) * level / max(netlist.depth, 1),
+            f"level {level}" if level else "inputs",
+            f"{count:,}" if count == shown else f"{shown} of {count:,}",
+        )

@@ -14,10 +14,14 @@ from trilut.figures import (
     confusion_figure,
     coverage_figure,
     decision_figure,
+    decision_grid,
+    frequency_figure,
     landscape_figure,
     layer_gap_figure,
+    margin_figure,
     spectrum_figure,
     training_figure,
+    unknown_figure,
 )
 from trilut.files import write_atomically
 from trilut.gates import gate_id
@@ -59,21 +63,46 @@ class Report:
         return verification is None or bool(verification["passed"])
 
     @property
-    def summary(self) -> dict[str, str]:
-        """The rows of the summary table."""
+    def parts(self) -> dict[str, dict[str, str]]:
+        """Rows of ``accuracy``, ``verification`` and ``synthesis``, as far as there are any."""
         from trilut.synth.report import section_rows
 
-        parts = {
+        describe = {
             "accuracy": accuracy_rows,
             "verification": verification_rows,
             "synthesis": section_rows,
         }
-        present = {name: rows for name, rows in parts.items() if self.document[name]}
         return {
-            key: text
-            for name, rows in present.items()
-            for key, text in rows(self.document[name]).items()
+            name: rows(self.document[name])
+            for name, rows in describe.items()
+            if self.document[name]
         }
+
+    @property
+    def summary(self) -> dict[str, str]:
+        """The rows of the summary table."""
+        return {key: text for rows in self.parts.values() for key, text in rows.items()}
+
+    @property
+    def cards(self) -> list[tuple[str, str]]:
+        """The figures that a reader looks for first, each with its name."""
+        from trilut.synth.report import section_cards
+
+        cards = []
+        if accuracy := self.document["accuracy"]:
+            rows = accuracy_rows(accuracy)
+            shown = ("hardened accuracy", "hardening gap", "encoding ceiling", "UNKNOWN outputs")
+            cards += [(name, rows[name]) for name in shown if name in rows]
+        if verification := self.document["verification"]:
+            checked = sum(verification["num_checked"].values())
+            cards.append(
+                (f"mismatches in {checked:,} vectors", f"{verification['num_mismatches']}")
+            )
+            if proof := verification.get("formal"):
+                cards.append(("proof, all inputs", proof["outcome"]))
+        if synthesis := self.document["synthesis"]:
+            cards += section_cards(synthesis)
+        return cards
 
 
 def make_report(
@@ -116,26 +145,47 @@ def _page(report: Report, netlist: Netlist, split: Split | None) -> str:
 
     synthesis = report.document["synthesis"]
     analysis = analyze(netlist)
+    figures = _decision_figures(report, netlist, split)
+    titles = {
+        "accuracy": ("Test set and training", figures),
+        "circuit": ("Circuit", split),
+        "gates": ("Gates", analysis),
+        "verification": ("Verification", report.document["verification"]),
+        "synthesis": (f"Synthesis on {synthesis['target']}" if synthesis else "", synthesis),
+        "machine": ("Machine and tools", report.document["environment"]),
+    }
     return render_page(
         "report.html.j2",
         report=report.document,
-        summary=report.summary,
-        figures=_decision_figures(report, netlist, split),
+        cards=report.cards,
+        sections={name: title for name, (title, content) in titles.items() if content},
+        summary=report.parts,
+        figures=figures,
+        is_without_gap=_is_without_gap(report),
         gates={} if analysis is None else census_rows(analysis),
         gate_figures=[] if analysis is None else _gate_figures(netlist, analysis),
-        circuit_figures=[] if split is None else [circuit_figure(netlist, split.x)],
+        circuit="" if split is None else circuit_figure(netlist, split.x),
         synthesis_tables=section_tables(synthesis) if synthesis else [],
         synthesis_figures=section_figures(synthesis) if synthesis else [],
     )
 
 
+def _is_without_gap(report: Report) -> bool:
+    accuracy = report.document["accuracy"]
+    return bool(accuracy) and accuracy["soft"] == accuracy["hardened"]
+
+
 def _decision_figures(report: Report, netlist: Netlist, split: Split | None) -> list[str]:
+    from trilut.sim import classify
+
     figures = []
     accuracy, history = report.document["accuracy"], report.document["history"]
     if split is not None and netlist.encoder is not None and netlist.head is not None:
         if len(netlist.encoder.features) == 2:
-            figures.append(decision_figure(netlist, split))
-        figures.append(coverage_figure(netlist, split))
+            grid = decision_grid(netlist, split)
+            figures += [decision_figure(grid, split), unknown_figure(grid)]
+        decisions = classify(netlist, netlist.encoder.quantize(split.x))
+        figures += [coverage_figure(decisions, split), margin_figure(decisions, split)]
     if accuracy:
         evaluation = accuracy["evaluation"]
         figures.append(
@@ -149,12 +199,11 @@ def _decision_figures(report: Report, netlist: Netlist, split: Split | None) -> 
 
 
 def _gate_figures(netlist: Netlist, analysis: CircuitAnalysis) -> list[str]:
-    figures = [spectrum_figure(analysis.layers)]
+    figures = [spectrum_figure(analysis.layers), frequency_figure(netlist)]
     if netlist.valence == 3:
         gates = gate_id(netlist.table)
-        maps = {
-            "Hamming": gate_landscape(gates, "hamming"),
-            "Fourier": gate_landscape(gates, "fourier"),
-        }
-        figures.append(landscape_figure(maps))
+        figures += [
+            landscape_figure("Hamming", gate_landscape(gates, "hamming")),
+            landscape_figure("Fourier", gate_landscape(gates, "fourier")),
+        ]
     return figures

@@ -9,15 +9,9 @@ from numpy.typing import NDArray
 
 from trilut.analysis import Landscape
 from trilut.evaluation import Evaluation
-from trilut.figures import (
-    CLASS_COLOURS,
-    decision_grid,
-    draw_landscape,
-    draw_regions,
-    draw_spectrum,
-    svg_text,
-)
+from trilut.figures import decision_grid, draw_landscape, draw_regions, draw_spectrum
 from trilut.paper.runs import RunResult
+from trilut.svg import CLASS_COLOURS, styled, svg_file
 
 __all__ = [
     "LABELS",
@@ -48,14 +42,16 @@ def _subplots(rows: int, columns: int, width: float, height: float) -> tuple[Fig
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
+@styled
 def gap_figure(gaps: Mapping[str, Mapping[str, float]]) -> str:
     """Draw the hardening gap of each task and recipe as bars."""
     figure, axes = _subplots(1, 1, 7, 3)
     _bars(axes[0, 0], gaps)
     axes[0, 0].set_ylabel("soft − hardened (pp)")
-    return svg_text(figure)
+    return svg_file(figure)
 
 
+@styled
 def class_figure(accuracies: Mapping[str, Mapping[str, float | None]]) -> str:
     """Draw the accuracy of each class as bars, one for each recipe."""
     names = next(iter(accuracies.values()))
@@ -66,7 +62,7 @@ def class_figure(accuracies: Mapping[str, Mapping[str, float | None]]) -> str:
     figure, axes = _subplots(1, 1, 9, 3)
     _bars(axes[0, 0], values)
     axes[0, 0].set_ylabel("hardened accuracy (%)")
-    return svg_text(figure)
+    return svg_file(figure)
 
 
 def _bars(axis: Any, values: Mapping[str, Mapping[str, float]]) -> None:
@@ -81,6 +77,7 @@ def _bars(axis: Any, values: Mapping[str, Mapping[str, float]]) -> None:
     axis.legend()
 
 
+@styled
 def boundary_figure(circuits: Mapping[str, Mapping[str, RunResult]]) -> str:
     """Draw a row of plots for each task: samples, three decisions and two shares of UNKNOWN."""
     figure, axes = _subplots(len(circuits), 6, 2.2, 2.0)
@@ -104,7 +101,7 @@ def boundary_figure(circuits: Mapping[str, Mapping[str, RunResult]]) -> str:
     for axis in axes.ravel():
         axis.set_xticks([])
         axis.set_yticks([])
-    return svg_text(figure)
+    return svg_file(figure)
 
 
 def _heat(axis: Any, values: NDArray[np.float64], extent: Sequence[float]) -> Any:
@@ -113,6 +110,7 @@ def _heat(axis: Any, values: NDArray[np.float64], extent: Sequence[float]) -> An
     )
 
 
+@styled
 def coverage_figure(curves: Mapping[str, Mapping[str, Evaluation]]) -> str:
     """Draw accuracy over coverage, a plot for each task."""
     figure, axes = _subplots(1, len(curves), 3.2, 2.8)
@@ -127,12 +125,13 @@ def coverage_figure(curves: Mapping[str, Mapping[str, Evaluation]]) -> str:
             )
         axis.set_title(task)
         axis.set_xlabel("samples answered (%)")
-        axis.grid(alpha=0.3)
+        axis.grid()
     axes[0, 0].set_ylabel("accuracy (%)")
     axes[0, 0].legend()
-    return svg_text(figure)
+    return svg_file(figure)
 
 
+@styled
 def separation_figure(
     separations: Sequence[float],
     unknown: Mapping[str, Sequence[float]],
@@ -159,10 +158,11 @@ def separation_figure(
     for axis in (left, right):
         axis.set_xlabel("separation (σ)")
         axis.legend()
-        axis.grid(alpha=0.3)
-    return svg_text(figure)
+        axis.grid()
+    return svg_file(figure)
 
 
+@styled
 def entropy_figure(
     circuits: Mapping[str, RunResult],
     entropy: Callable[[NDArray[np.float64]], NDArray[np.float64]],
@@ -179,9 +179,10 @@ def entropy_figure(
         )
         axis.set_title(f"UNKNOWN, {LABELS[recipe]}; lines: entropy", fontsize=9)
     axes[0, 0].set_title("Bayes entropy H(y|x), bits", fontsize=9)
-    return svg_text(figure)
+    return svg_file(figure)
 
 
+@styled
 def sweep_figure(name: str, places: Sequence[float], curves: Mapping[str, Sequence[float]]) -> str:
     """Draw accuracies over a setting."""
     figure, axes = _subplots(1, 1, 5, 3)
@@ -199,10 +200,11 @@ def sweep_figure(name: str, places: Sequence[float], curves: Mapping[str, Sequen
     axis.set_xlabel(name)
     axis.set_ylabel("hardened accuracy (%)")
     axis.legend()
-    axis.grid(alpha=0.3)
-    return svg_text(figure)
+    axis.grid()
+    return svg_file(figure)
 
 
+@styled
 def scaling_figure(curves: Mapping[str, tuple[Sequence[int], Sequence[float]]]) -> str:
     """Draw hardened accuracy over the number of gates."""
     figure, axes = _subplots(1, 1, 5, 3)
@@ -218,10 +220,11 @@ def scaling_figure(curves: Mapping[str, tuple[Sequence[int], Sequence[float]]]) 
     axis.set_xlabel("gates")
     axis.set_ylabel("hardened accuracy (%)")
     axis.legend()
-    axis.grid(alpha=0.3)
-    return svg_text(figure)
+    axis.grid()
+    return svg_file(figure)
 
 
+@styled
 def profile_figure(profiles: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
     """Draw the shares of the Fourier energy, layer by layer."""
     figure, axes = _subplots(1, len(profiles), 4, 2.8)
@@ -230,9 +233,10 @@ def profile_figure(profiles: Mapping[str, Sequence[Mapping[str, float]]]) -> str
         axis.set_title(LABELS[recipe])
     axes[0, 0].set_ylabel("Fourier energy (%)")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right")
-    return svg_text(figure)
+    return svg_file(figure)
 
 
+@styled
 def landscape_figure(maps: Mapping[str, Mapping[str, Landscape]]) -> str:
     """Draw maps of gates: a row for each metric, a column for each circuit."""
     columns = len(next(iter(maps.values())))
@@ -241,9 +245,10 @@ def landscape_figure(maps: Mapping[str, Mapping[str, Landscape]]) -> str:
         for axis, (name, landscape) in zip(row, by_circuit.items(), strict=True):
             draw_landscape(axis, landscape)
             axis.set_title(f"{name}, {metric}, fit {landscape.fit:.2f}", fontsize=8)
-    return svg_text(figure)
+    return svg_file(figure)
 
 
+@styled
 def loss_figure(curves: Mapping[str, Mapping[str, Sequence[Mapping[str, float]]]]) -> str:
     """Draw the course of the loss, a plot for each network."""
     figure, axes = _subplots(2, (len(curves) + 1) // 2, 3, 2.4)
@@ -256,15 +261,16 @@ def loss_figure(curves: Mapping[str, Mapping[str, Sequence[Mapping[str, float]]]
                 label=LABELS[recipe],
             )
         axis.set_title(network, fontsize=9)
-        axis.grid(alpha=0.3)
+        axis.grid()
     axes[0, 0].legend()
     for axis in axes[-1]:
         axis.set_xlabel("step")
     for row in axes:
         row[0].set_ylabel("loss")
-    return svg_text(figure)
+    return svg_file(figure)
 
 
+@styled
 def loss_landscape_figure(found: Mapping[str, Mapping[str, Any]]) -> str:
     """Draw the loss above and the hardened accuracy below, a column for each training."""
     figure, axes = _subplots(2, len(found), 2.8, 2.4)
@@ -279,4 +285,4 @@ def loss_landscape_figure(found: Mapping[str, Mapping[str, Any]]) -> str:
         )
         figure.colorbar(right, ax=lower)
         lower.set_title("hardened accuracy (%)", fontsize=8)
-    return svg_text(figure)
+    return svg_file(figure)
