@@ -8,12 +8,15 @@ from circuits import random_netlist
 
 from trilut import save
 from trilut.analysis import (
+    analysis_tables,
     analyze,
     band_energy,
-    census_rows,
     complexity,
     gate_landscape,
+    gate_properties,
+    gate_rows,
     initial_gates,
+    is_threshold,
     layer_profile,
     random_gates,
     take_census,
@@ -21,6 +24,7 @@ from trilut.analysis import (
 )
 from trilut.cli import main
 from trilut.gates import gate_id, gate_table, num_gates, parse_gate
+from trilut.summary import gate_facts
 
 ALL = np.arange(num_gates())
 
@@ -97,9 +101,40 @@ def test_circuit_stands_beside_random_gates():
     analysis = analyze(netlist)
     assert analysis is not None
     assert (analysis.census.unique, analysis.control.unique) == (1, 40)
-    rows = census_rows(analysis)
-    assert rows["different gates"] == "1 (random gates: 40)"
-    assert rows["gates, threshold"].endswith("(random gates: 2.50 %)")
+    census, terms, levels = analysis_tables(analysis)
+    rows = {name: cells for name, *cells in census.rows}
+    assert rows["different gates"] == ["1", "40", "40"]
+    controls = (random_gates(40), initial_gates(40))
+    expected = [f"{100 * is_threshold()[gates].mean():.2f} %" for gates in controls]
+    assert rows["gates, threshold"][1:] == expected
+    assert [row[0] for row in terms.rows] == ["1", "a", "φ2(a)"]
+    shares = [float(cell.removesuffix(" %")) for row in terms.rows for cell in row[1:]]
+    assert sum(shares) == pytest.approx(100, abs=0.05)
+    assert len(levels.rows) == netlist.depth
+
+
+def test_vocabulary_counts_names_not_copies():
+    gates = [parse_gate(name) for name in ("and", "and", "or")]
+    census = take_census(np.array([*gates, 4000]))
+    assert (census.names, census.named) == (2, 0.75)
+
+
+def test_gates_that_occur_equally_often_are_not_unequal():
+    assert take_census(np.arange(80)).gini == 0
+
+
+@pytest.mark.parametrize(
+    ("gate", "text"),
+    [
+        ("and", "0.5·a + 0.5·b + 0.5·ab − 0.5·a² − 0.5·b² + 0.5·a²b²"),
+        ("xor", "−ab"),
+        ("000000000", "0"),
+        ("a", "a"),
+    ],
+)
+def test_polynomial_is_written_as_one(gate, text):
+    number = parse_gate(gate)
+    assert gate_rows(gate_facts(number) | gate_properties(number))["polynomial"] == text
 
 
 def test_circuit_without_gates_has_no_analysis():

@@ -145,7 +145,16 @@ def test_info_as_json(capsys, net):
 
 def test_info_as_table(capsys, net):
     assert main(["info", str(net)]) == 0
-    assert "nets_without_reader" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "nets without reader" in shown
+    assert "Fourier energy by level" in shown
+
+
+def test_gate_as_table(capsys):
+    assert main(["gate", "and"]) == 0
+    shown = capsys.readouterr().out
+    assert "not                 │ threshold" in shown
+    assert "a[0] | b[0]" in shown
 
 
 def test_optimize_writes_a_smaller_netlist(capsys, tmp_path, net):

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from trilut.analysis import CircuitAnalysis, analyze, census_rows, gate_landscape
+from trilut.analysis import CircuitAnalysis, analysis_tables, analyze, gate_landscape
 from trilut.data import Split
 from trilut.drawing import circuit_figure
 from trilut.figures import (
@@ -162,7 +162,7 @@ def _page(report: Report, netlist: Netlist, split: Split | None) -> str:
         summary=report.parts,
         figures=figures,
         is_without_gap=_is_without_gap(report),
-        gates={} if analysis is None else census_rows(analysis),
+        gate_tables=[] if analysis is None else analysis_tables(analysis),
         gate_figures=[] if analysis is None else _gate_figures(netlist, analysis),
         circuit="" if split is None else circuit_figure(netlist, split.x),
         synthesis_tables=section_tables(synthesis) if synthesis else [],

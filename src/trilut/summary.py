@@ -22,6 +22,7 @@ __all__ = [
     "gate_facts",
     "missing_rows",
     "netlist_facts",
+    "netlist_rows",
     "percent",
     "plain",
     "verification_rows",
@@ -201,6 +202,23 @@ def netlist_facts(netlist: Netlist) -> dict[str, Any]:
         facts["classes"] = list(netlist.head.classes)
         facts["outputs_per_class"] = list(netlist.head.group_sizes)
     return facts
+
+
+def netlist_rows(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Describe a netlist from its facts."""
+    rows = {
+        "gates": f"{facts['gates']:,} in {facts['layers']} layers, valence {facts['valence']}",
+        "inputs": f"{facts['inputs']:,} trits",
+        "outputs": f"{facts['outputs']:,}",
+        "nets without reader": f"{facts['nets_without_reader']:,}",
+    }
+    if "features" in facts:
+        rows["features"] = _listing(facts["features"])
+    if "classes" in facts:
+        rows["classes"] = _listing(facts["classes"])
+        sizes = facts["outputs_per_class"]
+        rows["outputs a class"] = " … ".join(map(str, sorted({min(sizes), max(sizes)})))
+    return {**rows, "sha256": facts["sha256"][:16]}
 
 
 def gate_facts(gate: int) -> dict[str, Any]:

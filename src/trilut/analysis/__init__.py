@@ -1,7 +1,7 @@
 """Analysis: what the gates of a circuit are, beside gates that nobody trained."""
 
 from trilut.analysis.census import Census, initial_gates, random_gates, take_census
-from trilut.analysis.circuit import CircuitAnalysis, analyze, census_rows, gate_properties
+from trilut.analysis.circuit import CircuitAnalysis, analyze, gate_properties
 from trilut.analysis.classes import (
     GATE_CLASSES,
     SpectralClass,
@@ -14,6 +14,7 @@ from trilut.analysis.classes import (
     spectral_class,
     threshold_weights,
 )
+from trilut.analysis.description import analysis_tables, gate_rows
 from trilut.analysis.fourier import BANDS, band_energy, complexity, layer_profile, term_energy
 from trilut.analysis.landscape import Landscape, Metric, gate_landscape
 
@@ -25,13 +26,14 @@ __all__ = [
     "Landscape",
     "Metric",
     "SpectralClass",
+    "analysis_tables",
     "analyze",
     "band_energy",
     "can_be_unknown",
-    "census_rows",
     "complexity",
     "gate_landscape",
     "gate_properties",
+    "gate_rows",
     "initial_gates",
     "is_information_monotone",
     "is_monotone",

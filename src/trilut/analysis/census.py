@@ -42,11 +42,13 @@ class Census:
         Share of the Fourier energy of each term φ_i(a)·φ_j(b).
     classes : mapping
         Share of gates in each class of :data:`trilut.analysis.classes.GATE_CLASSES`; empty for
-        binary gates, as the next three.
+        binary gates, which have None of the last three.
     spectral : mapping
         Share of gates in each spectral class.
+    names : int
+        Named gates that occur: how far the vocabulary is covered.
     named : float
-        Share of the gates that have a name: the coverage of the vocabulary.
+        Share of the gates that have a name.
     named_distance : float
         Entries of a table that differ from the nearest named gate's, the mean over all gates.
     """
@@ -62,6 +64,7 @@ class Census:
     terms: list[list[float]]
     classes: Mapping[str, float]
     spectral: Mapping[str, float]
+    names: int | None
     named: float | None
     named_distance: float | None
 
@@ -95,6 +98,7 @@ def take_census(gates: Gates, *, valence: int = 3) -> Census:
         }
         if ternary
         else {},
+        names=int(np.count_nonzero(named_distance()[found] == 0)) if ternary else None,
         named=float(share @ (named_distance()[found] == 0)) if ternary else None,
         named_distance=float(share @ named_distance()[found]) if ternary else None,
     )
@@ -103,7 +107,9 @@ def take_census(gates: Gates, *, valence: int = 3) -> Census:
 def _gini(copies: NDArray[np.int64]) -> float:
     ordered = np.sort(copies)
     rank = np.arange(1, len(ordered) + 1)
-    return float(2 * (rank @ ordered) / (len(ordered) * ordered.sum()) - 1 - 1 / len(ordered))
+    inequality = 2 * (rank @ ordered) / (len(ordered) * ordered.sum()) - 1 - 1 / len(ordered)
+    # Rounding can leave a little less than none.
+    return max(float(inequality), 0.0)
 
 
 def random_gates(count: int, *, valence: int = 3, seed: int = 0) -> Gates:

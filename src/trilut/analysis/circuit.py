@@ -1,11 +1,11 @@
-"""The analysis of a whole circuit, and of one gate, as facts and as rows of text."""
+"""What can be said of the gates of a circuit, and of one gate."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from trilut.analysis.census import Census, random_gates, take_census
+from trilut.analysis.census import Census, initial_gates, random_gates, take_census
 from trilut.analysis.classes import (
     GATE_CLASSES,
     named_distance,
@@ -13,82 +13,57 @@ from trilut.analysis.classes import (
     spectral_class,
     threshold_weights,
 )
-from trilut.analysis.fourier import BANDS, band_energy, complexity, layer_profile
+from trilut.analysis.fourier import BANDS, band_energy, complexity, layer_profile, term_energy
 from trilut.gates import gate_id, gate_table
 from trilut.netlist import Netlist
-from trilut.summary import percent
 
-__all__ = ["CircuitAnalysis", "analyze", "census_rows", "gate_properties"]
+__all__ = ["CircuitAnalysis", "analyze", "gate_properties"]
 
 
 @dataclass(frozen=True, slots=True)
 class CircuitAnalysis:
-    """The gates of a circuit, and as many random ones.
+    """The gates of a circuit, and as many that nobody trained.
+
+    What the controls show too says nothing of the training.
 
     Parameters
     ----------
     census : Census
         The circuit's gates.
     control : Census
-        As many gates drawn at random, all equally likely: what it shows too says nothing of the
-        training.
+        As many gates drawn at random, all equally likely.
+    untrained : Census
+        As many gates as the paper's training starts from, hardened at once.
     layers : list of mapping
         Share of the Fourier energy by degree on each level.
     """
 
     census: Census
     control: Census
+    untrained: Census
     layers: list[dict[str, float]]
 
 
 def analyze(netlist: Netlist, *, seed: int = 0) -> CircuitAnalysis | None:
-    """Analyse the gates of a circuit; None if it has none. The seed draws the control."""
+    """Analyse the gates of a circuit; None if it has none. The seed draws the controls."""
     if netlist.num_gates == 0:
         return None
-    gates = gate_id(netlist.table, netlist.valence)
-    control = random_gates(netlist.num_gates, valence=netlist.valence, seed=seed)
+    count, valence = netlist.num_gates, netlist.valence
     return CircuitAnalysis(
-        take_census(gates, valence=netlist.valence),
-        take_census(control, valence=netlist.valence),
+        take_census(gate_id(netlist.table, valence), valence=valence),
+        take_census(random_gates(count, valence=valence, seed=seed), valence=valence),
+        take_census(initial_gates(count, valence=valence, seed=seed), valence=valence),
         layer_profile(netlist),
     )
-
-
-def census_rows(analysis: CircuitAnalysis) -> dict[str, str]:
-    """Describe the gates of a circuit, each figure beside that of random gates."""
-    ours, control = analysis.census, analysis.control
-
-    def beside(here: str, there: str) -> str:
-        return f"{here} (random gates: {there})"
-
-    rows = {
-        "different gates": beside(str(ours.unique), str(control.unique)),
-        "effective diversity": beside(f"{ours.effective:.1f}", f"{control.effective:.1f}"),
-        "Gini": beside(f"{ours.gini:.3f}", f"{control.gini:.3f}"),
-        "redundancy": beside(percent(ours.redundancy), percent(control.redundancy)),
-        "most copies": beside(str(ours.max_copies), str(control.max_copies)),
-        "singletons": beside(str(ours.singletons), str(control.singletons)),
-    }
-    for band, share in ours.bands.items():
-        rows[f"energy, {band}"] = beside(percent(share), percent(control.bands[band]))
-    random = {**control.spectral, **control.classes}
-    for name, share in {**ours.spectral, **ours.classes}.items():
-        rows[f"gates, {name}"] = beside(percent(share), percent(random[name]))
-    if ours.named is not None and control.named is not None:
-        rows["named gates"] = beside(percent(ours.named), percent(control.named))
-        rows["entries to a named gate"] = beside(
-            f"{ours.named_distance:.2f}", f"{control.named_distance:.2f}"
-        )
-    return rows
 
 
 def gate_properties(gate: int) -> dict[str, Any]:
     """Return what the analysis says of one ternary gate."""
     table = gate_table(gate)
-    energy = band_energy(table)
     return {
         "spectral_class": spectral_class()[gate].value,
-        "energy": dict(zip(BANDS, np.round(energy, 6).tolist(), strict=True)),
+        "energy": dict(zip(BANDS, np.round(band_energy(table), 6).tolist(), strict=True)),
+        "term_energy": np.round(term_energy(table), 6).tolist(),
         "complexity": round(float(complexity(table)), 6),
         "classes": [name for name, has in GATE_CLASSES.items() if has()[gate]],
         "threshold_weights": threshold_weights().get(gate),

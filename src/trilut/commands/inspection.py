@@ -15,6 +15,7 @@ from trilut.commands.options import (
     numbers,
     positive,
     print_result,
+    print_tables,
     with_label,
 )
 
@@ -44,21 +45,22 @@ def add_info(commands: Any) -> None:
 
 
 def _info(args: argparse.Namespace) -> None:
-    from trilut.analysis import analyze, census_rows
+    from trilut.analysis import analysis_tables, analyze
     from trilut.estimate import PARTS, estimate
-    from trilut.summary import netlist_facts
+    from trilut.summary import netlist_facts, netlist_rows, plain
+    from trilut.tables import two_columns
 
     netlist = trilut.load(args.net)
     facts = netlist_facts(netlist)
-    rows = {key: str(value) for key, value in facts.items()}
     estimates = {part: estimate(netlist, part, pipeline=args.pipeline) for part in PARTS}
-    rows |= {f"estimate, {part}": guess.text for part, guess in estimates.items()}
+    guesses = {f"estimate, {part}": guess.text for part, guess in estimates.items()}
+    tables = [two_columns(netlist.name, netlist_rows(facts) | guesses)]
     facts["estimate"] = {part: guess.to_dict() for part, guess in estimates.items()}
     analysis = analyze(netlist)
     if analysis is not None:
         facts["analysis"] = analysis
-        rows |= census_rows(analysis)
-    print_result(args, netlist.name, rows, facts)
+        tables += analysis_tables(analysis)
+    print_tables(args, tables, plain(facts))
 
 
 def add_report(commands: Any) -> None:
@@ -110,15 +112,13 @@ def add_gate(commands: Any) -> None:
 
 
 def _gate(args: argparse.Namespace) -> None:
-    from trilut.analysis import gate_properties
+    from trilut.analysis import gate_properties, gate_rows
     from trilut.gates import parse_gate
     from trilut.summary import gate_facts
 
     gate = parse_gate(args.gate)
     facts = gate_facts(gate) | gate_properties(gate)
-    print_result(
-        args, f"gate {facts['id']}", {key: str(value) for key, value in facts.items()}, facts
-    )
+    print_result(args, f"gate {facts['id']}", gate_rows(facts), facts)
 
 
 def _add_samples(parser: argparse.ArgumentParser) -> None:
