@@ -118,6 +118,7 @@ class BoardDesign(wiring.Component):
             input_kind=InputKind.TRITS,
             target=target,
             encoded=True,
+            input_register=False,
             layer_module=layer_module,
         )
         _check_widths(self.classifier)

@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from trilut.hdl.classifier import Classifier
+from trilut.hdl.classifier import Classifier, InputKind
 
 __all__ = ["AxiClassifier", "BeatLoader"]
 
@@ -96,7 +96,7 @@ class AxiClassifier(wiring.Component):
     byte (class, margin, unknown and scores, or trits), with ``tlast`` high.
 
     The latency from the last beat of a packet to its result is one cycle more than the
-    classifier's.
+    classifier's, which needs no register at its input: the loader holds a vector until it is taken.
 
     Parameters
     ----------
@@ -104,6 +104,8 @@ class AxiClassifier(wiring.Component):
         The circuit.
     beat_bits : int
         Width of ``s_axis_tdata``, a multiple of 8.
+    presence_bits : bool
+        Whether packets say which features are there. If not, all of them always are.
 
     Members
     -------
@@ -115,12 +117,16 @@ class AxiClassifier(wiring.Component):
         A packet of a wrong length was dropped; see :class:`BeatLoader`.
     """
 
-    def __init__(self, classifier: Classifier, *, beat_bits: int = 32):
+    def __init__(self, classifier: Classifier, *, beat_bits: int = 32, presence_bits: bool = True):
         if beat_bits < 8 or beat_bits % 8:
             raise ValueError(f"Beats of an AXI stream are whole bytes, not {beat_bits} bits")
         self.classifier = classifier
-        self.inputs = _payload(classifier, "in_")
-        self.outputs = _payload(classifier, "out_")
+        self.presence_bits = presence_bits
+        inputs = _payload(classifier, "in_")
+        if not presence_bits:
+            inputs.pop("in_present", None)
+        self.inputs = list(inputs.values())
+        self.outputs = list(_payload(classifier, "out_").values())
         self._loader = BeatLoader(sum(map(len, self.inputs)), beat_bits)
         self.num_beats = self._loader.num_beats
         self.latency = classifier.latency + 1
@@ -157,16 +163,18 @@ class AxiClassifier(wiring.Component):
             self.m_axis_tlast.eq(1),
             core.out_ready.eq(self.m_axis_tready),
         ]
+        if not self.presence_bits and core.input_kind is InputKind.FEATURES:
+            m.d.comb += core.in_present.eq(~0)
         return m
 
 
-def _payload(classifier: Classifier, prefix: str) -> list[Any]:
+def _payload(classifier: Classifier, prefix: str) -> dict[str, Any]:
     """Return the ports of one side without the handshake, as plain values."""
-    return [
-        Value.cast(getattr(classifier, name))
+    return {
+        name: Value.cast(getattr(classifier, name))
         for name in classifier.signature.members
         if name.startswith(prefix) and not name.endswith(("_valid", "_ready"))
-    ]
+    }
 
 
 def _whole_bytes(port: Any) -> int:

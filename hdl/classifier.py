@@ -60,8 +60,11 @@ class Classifier(wiring.Component):
     margin_port : bool
         Whether a port sets the abstention margin, and not the netlist.
     encoded : bool
-        Whether trits come from registers of a design that encodes by the netlist's own encoder: no
-        register stands before the layers, and what the encoder cannot make is a don't-care.
+        Whether trits come from a design that encodes by the netlist's own encoder: what the encoder
+        cannot make is then a don't-care.
+    input_register : bool
+        Whether a register stands before the layers. A design that holds its vectors in registers
+        until they are taken needs none.
     layer_module : callable, optional
         Gives the name of the Verilog module to instantiate for a layer, as made by
         :func:`layer_verilog`. By default the layers are built in Amaranth.
@@ -103,6 +106,7 @@ class Classifier(wiring.Component):
         scores: bool = False,
         margin_port: bool = False,
         encoded: bool = False,
+        input_register: bool = True,
         layer_module: Callable[[LayerPlan], str] | None = None,
     ):
         if pipeline < 1:
@@ -116,16 +120,16 @@ class Classifier(wiring.Component):
         keeps_encoder = encoded or encoder is not None
         self.netlist = netlist if keeps_encoder else dataclasses.replace(netlist, encoder=None)
         self.input_kind = input_kind
-        self.encoded = encoded
+        self.input_register = input_register
         self.layer_module = layer_module
-        self._encoder = FeatureEncoder(encoder) if encoder else None
+        self._encoder = FeatureEncoder(encoder, registered=input_register) if encoder else None
         rows = reachable_rows(self.netlist)
         self._sum, self._argmax = _head_blocks(
             self.netlist, rows, pipeline, target, scores=scores, margin_port=margin_port
         )
         # The sum has a register of its own at its input, in the code that suits it.
         self.plans = plan_layers(self.netlist, pipeline, register_last=self._sum is None, rows=rows)
-        self._num_stages = (not encoded) + sum(plan.registered for plan in self.plans)
+        self._num_stages = input_register + sum(plan.registered for plan in self.plans)
         if self._sum is not None and self._argmax is not None:
             self._num_stages += self._sum.latency + self._argmax.latency
         self.latency = self._num_stages + 1
@@ -198,7 +202,7 @@ class Classifier(wiring.Component):
         return m
 
     def _input_stage(self, m: Module, advance: Any) -> Any:
-        if self.encoded:
+        if self._encoder is None and not self.input_register:
             return self.in_trits.as_value()
         if self._encoder is None:
             register = Signal(2 * self.netlist.num_inputs, reset_less=True, name="in_register")
@@ -209,8 +213,9 @@ class Classifier(wiring.Component):
         m.d.comb += [
             encoder.features.eq(self.in_features),
             encoder.present.eq(self.in_present),
-            encoder.en.eq(advance),
         ]
+        if self.input_register:
+            m.d.comb += encoder.en.eq(advance)
         return encoder.o.as_value()
 
     def _layer(self, m: Module, plan: LayerPlan, trits: Any, advance: Any) -> Any:

@@ -25,8 +25,15 @@ def feature_layout(encoder: Encoder) -> StructLayout:
 class FeatureEncoder(wiring.Component):
     """Thresholds on features.
 
-    The latency is one clock cycle. Trits that share a threshold share its comparator. The output is
-    never the illegal code, because x ≥ high implies x ≥ low.
+    The latency is one clock cycle, or none without the register. Trits that share a threshold share
+    its comparator. The output is never the illegal code, because x ≥ high implies x ≥ low.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        Features and thresholds.
+    registered : bool
+        Whether the output is a register.
 
     Members
     -------
@@ -37,17 +44,18 @@ class FeatureEncoder(wiring.Component):
     o : :py:`Out(ArrayLayout(2, encoder.num_trits))`
         Trits.
     en : :py:`In(1)`
-        Enables the register.
+        Enables the register. Absent if there is none.
     """
 
-    def __init__(self, encoder: Encoder):
+    def __init__(self, encoder: Encoder, *, registered: bool = True):
         self.encoder = encoder
+        self.registered = registered
         super().__init__(
             {
                 "features": In(feature_layout(encoder)),
                 "present": In(len(encoder.features)),
                 "o": Out(ArrayLayout(2, encoder.num_trits)),
-                "en": In(1),
+                **({"en": In(1)} if registered else {}),
             }
         )
 
@@ -77,6 +85,9 @@ class FeatureEncoder(wiring.Component):
             plus = present & reaches(feature, high)
             minus = present & ~reaches(feature, low)
             trits.append(Cat(minus if encoder.missing == 0 else minus | ~present, plus))
+        if not self.registered:
+            m.d.comb += self.o.as_value().eq(Cat(trits))
+            return m
         register = Signal(2 * encoder.num_trits, reset_less=True, name="pipeline_register")
         with m.If(self.en):
             m.d.sync += register.eq(Cat(trits))

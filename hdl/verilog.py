@@ -33,6 +33,8 @@ __all__ = ["DesignFormat", "VerilogDesign", "convert", "write_logic", "write_ver
 _TIMEOUT = 600.0
 # Amaranth numbers the bits of an instance's output with 16 bits.
 _MAX_BITS = 1 << 16
+# From so many layers between registers on, the encoder counts as one more of them.
+_DEEP_PIPELINE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class VerilogDesign:
         What was built, of the optimised netlist.
     models : str
         Verilog models of the part's own cells that the design instantiates, for simulation only.
+    num_beats : int, optional
+        Beats of a packet, one a cycle, if the design has a loader; else a vector takes one cycle.
     """
 
     path: Path
@@ -61,6 +65,7 @@ class VerilogDesign:
     input_kind: InputKind
     classifier: Classifier
     models: str = ""
+    num_beats: int | None = None
 
 
 class DesignFormat(StrEnum):
@@ -82,6 +87,7 @@ def write_verilog(
     scores: bool = False,
     margin_port: bool = False,
     axi_beat_bits: int | None = None,
+    presence_bits: bool = True,
     design_format: DesignFormat = DesignFormat.VERILOG,
 ) -> VerilogDesign:
     """Write the hardware of a netlist into a directory, as ``TOP.v``.
@@ -104,6 +110,10 @@ def write_verilog(
         As of :class:`Classifier`.
     axi_beat_bits : int, optional
         Put AXI4-Streams at both ends, with input beats of so many bits; see :class:`AxiClassifier`.
+        Its loader holds the vector, so trits enter the layers from there, and from a ``pipeline``
+        of 3 on so do features, through the encoder.
+    presence_bits : bool
+        Whether the packets of AXI4-Streams say which features are there.
     design_format : DesignFormat
         Verilog, or Yosys's own RTLIL.
 
@@ -133,12 +143,14 @@ def write_verilog(
         target=target,
         scores=scores,
         margin_port=margin_port,
+        input_register=axi_beat_bits is None
+        or (input_kind is InputKind.FEATURES and pipeline < _DEEP_PIPELINE),
         layer_module=module,
     )
     _check_widths(classifier)
     component: Classifier | AxiClassifier = classifier
     if axi_beat_bits is not None:
-        component = AxiClassifier(classifier, beat_bits=axi_beat_bits)
+        component = AxiClassifier(classifier, beat_bits=axi_beat_bits, presence_bits=presence_bits)
     lut_cells = pipeline == 1 and target == "ecp5"
     layers = [
         layer_verilog(circuit, plan, module(plan), lut_cells=lut_cells and plan.registered)
@@ -159,6 +171,7 @@ def write_verilog(
         input_kind,
         classifier,
         models=PRIMITIVE_MODELS.get(target, ""),
+        num_beats=component.num_beats if isinstance(component, AxiClassifier) else None,
     )
 
 

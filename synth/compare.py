@@ -78,13 +78,13 @@ class Comparison:
 
 
 # A figure, and the conventions that must be equal for a ratio of it to mean anything.
-_COUNTED = ("technology", "unit", "encoder", "head", "counted")
+_COUNTED = ("technology", "unit", "loader", "encoder", "head", "counted")
 _METRICS: dict[str, tuple[_Reader, tuple[str, ...]]] = {
     "test accuracy": (lambda d: d["accuracy"] and d["accuracy"]["test"], ("dataset",)),
     "neurons": (lambda d: d["synthesis"]["neurons"], ()),
     "area": (lambda d: d["synthesis"]["figures"]["area"], _COUNTED),
     "area per neuron": (lambda d: d["synthesis"]["figures"]["area_per_neuron"], _COUNTED),
-    "FF": (lambda d: d["synthesis"]["ff"], ("technology", "encoder", "head")),
+    "FF": (lambda d: d["synthesis"]["ff"], ("technology", "loader", "encoder", "head")),
     "carry": (lambda d: d["synthesis"]["carry"], _COUNTED),
     "BRAM": (lambda d: d["synthesis"]["bram"], _COUNTED),
     "latency, cycles": (lambda d: d["synthesis"]["latency_cycles"], ("encoder", "head")),
@@ -94,7 +94,10 @@ _METRICS: dict[str, tuple[_Reader, tuple[str, ...]]] = {
         lambda d: d["synthesis"]["figures"]["latency_ns"],
         ("technology", "timing", "encoder", "head"),
     ),
-    "M samples/s": (lambda d: _millions(d["synthesis"]["figures"]), ("technology", "timing")),
+    "M samples/s": (
+        lambda d: _millions(d["synthesis"]["figures"]),
+        ("technology", "timing", "loader"),
+    ),
     "area × latency": (
         lambda d: d["synthesis"]["figures"]["area_delay"],
         (*_COUNTED, "timing"),
@@ -124,13 +127,16 @@ def compare_reports(reports: Sequence[SynthesisReport]) -> Comparison:
         if any((metric := _metric(name, read, needed, documents, each)).values)
     )
     conventions = {name: tuple(c[name] for c in each) for name in each[0]}
+    if set(conventions["loader"]) == {"out"}:
+        del conventions["loader"]
     return Comparison(tuple(report.title for report in reports), conventions, metrics)
 
 
 def _conventions(document: Mapping[str, Any]) -> dict[str, str]:
     accuracy = document["accuracy"]
     dataset = "none" if accuracy is None else str(accuracy["dataset"])
-    return {"dataset": dataset, **document["synthesis"]["conventions"]}
+    # A loader is said only where there is one.
+    return {"dataset": dataset, "loader": "out", **document["synthesis"]["conventions"]}
 
 
 def _metric(

@@ -22,7 +22,7 @@ TOP_BLOCK = "top"
 PORT_BLOCK = "port"
 """Name of the block of the registers at the ports."""
 
-_BLOCK = re.compile(r"encoder|layer_[0-9]+|groupsum|argmax|control")
+_BLOCK = re.compile(r"loader|encoder|layer_[0-9]+|groupsum|argmax|control")
 _CLOCK = "clk"
 _LINE = re.compile(r"design\.v:([0-9]+)")
 _LINES = re.compile(r"design\.v:([0-9]+)\.[0-9]+-([0-9]+)")
@@ -207,7 +207,7 @@ def _block(path: tuple[str, ...]) -> str:
 
 def _order(block: str) -> tuple[int, int, str]:
     """Sort blocks as data flows through them."""
-    flow = ("encoder", "layer", "groupsum", "argmax", "control")
+    flow = ("loader", "encoder", "layer", "groupsum", "argmax", "control")
     if not _BLOCK.fullmatch(block):
         return (len(flow), 0, block)
     name, _, number = block.partition("_")

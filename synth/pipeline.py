@@ -41,6 +41,7 @@ def choose_pipeline(
     *,
     out: Path,
     progress: Callable[[str], None] | None = None,
+    hardware: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> PipelineChoice:
     """Place and route with fewer and fewer layers between registers until the clock is fast enough.
@@ -53,6 +54,8 @@ def choose_pipeline(
         The goal in MHz.
     out : Path
         Directory for scratch files, which are removed, and for logs if a tool fails.
+    hardware : mapping, optional
+        Arguments of :func:`trilut.hdl.write_verilog`.
     settings
         As of :func:`trilut.synth.synthesize`.
 
@@ -66,7 +69,9 @@ def choose_pipeline(
         if progress is not None:
             progress(f"a register every {layers} layers")
         with work_directory(out, logs=out / "logs") as work:
-            design = write_verilog(netlist, work, pipeline=layers, target=target.sums)
+            design = write_verilog(
+                netlist, work, pipeline=layers, target=target.sums, **(hardware or {})
+            )
             result = synthesize(
                 design.path,
                 design.top,

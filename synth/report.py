@@ -140,6 +140,7 @@ def make_section(
         **result.to_dict(),
         "pipeline": pipeline,
         "latency_cycles": design.latency,
+        "vector_cycles": design.num_beats or 1,
         "neurons": netlist.num_gates,
         "neurons_built": neurons,
         "path": [plain(step) for step in steps],
@@ -208,6 +209,8 @@ def read_synthesis_report(path: Path) -> SynthesisReport:
         raise FormatError(
             f"Synthesis report {str(path)!r} is damaged at {fault.json_path}: {fault.message[:200]}"
         )
+    # Reports from before there were loaders do not say it.
+    document["synthesis"].setdefault("vector_cycles", 1)
     return SynthesisReport(document)
 
 
@@ -243,6 +246,7 @@ def _conventions(
         "unit": _unit(result),
         "encoder": "in" if design.input_kind is InputKind.FEATURES else "out",
         "head": "in" if netlist.head is not None else "out",
+        **({} if design.num_beats is None else {"loader": "in"}),
         "counted": "after mapping, before packing",
         "timing": "none" if result.timing is None else result.timing.method,
     }
@@ -266,7 +270,9 @@ def _figures(section: Mapping[str, Any]) -> dict[str, Any]:
         "area_per_neuron": _ratio(area, neurons),
         "area_per_neuron_in_layers": _ratio(in_layers, neurons) if layers else None,
         "latency_ns": None if latency is None else round(latency, 2),
-        "samples_per_second": None if frequency is None else round(1e6 * frequency),
+        "samples_per_second": None
+        if frequency is None
+        else round(1e6 * frequency / section["vector_cycles"]),
         "area_delay": None if latency is None else round(area * latency, 1),
         "energy_pj": _energy(section),
     }
@@ -352,6 +358,8 @@ def _included_text(conventions: Mapping[str, str]) -> str:
     parts = [("encoder", "encoder"), ("GroupSum and argmax", "head")]
     included = [name for name, key in parts if conventions[key] == "in"]
     excluded = [name for name, key in parts if conventions[key] == "out"]
+    if "loader" in conventions:
+        included.insert(0, "loader")
     texts = [f"{' , '.join(included).replace(' ,', ',')} included"] if included else []
     return "; ".join([*texts, *(f"no {name}" for name in excluded)])
 
@@ -378,8 +386,14 @@ def _timing_rows(section: Mapping[str, Any]) -> dict[str, str]:
         "Fmax": f"{frequency:.1f} MHz, {_method_text(section['timing_method'])}"
         + _seeds_text(section),
         "latency": f"{cycles} cycles, {figures['latency_ns']:.1f} ns at Fmax",
-        "throughput": f"{figures['samples_per_second'] / 1e6:.1f} M samples/s, one per cycle",
+        "throughput": _throughput_text(figures["samples_per_second"], section["vector_cycles"]),
     }
+
+
+def _throughput_text(samples: float, cycles: int) -> str:
+    if cycles == 1:
+        return f"{samples / 1e6:.1f} M samples/s, one per cycle"
+    return f"{samples / 1e3:,.1f} k samples/s, one per {cycles} cycles, a beat in each"
 
 
 def _method_text(method: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 from amaranth.sim import Simulator
 from circuits import random_netlist
 
-from trilut.hdl import Classifier
+from trilut.hdl import Classifier, InputKind, write_verilog
 from trilut.hdl.axi import AxiClassifier, BeatLoader
 
 
@@ -89,27 +89,36 @@ def test_loader_takes_a_beat_in_every_cycle():
     simulate(component, check)
 
 
-@pytest.mark.parametrize(("num_classes", "beat_bits"), [(3, 8), (2, 32), (0, 16)])
-def test_axi_classifier_answers_every_packet(num_classes, beat_bits):
+@pytest.mark.parametrize(
+    ("num_classes", "beat_bits", "input_register", "presence_bits"),
+    [(3, 8, True, True), (2, 32, True, False), (0, 16, False, True), (3, 8, False, False)],
+)
+def test_axi_classifier_answers_every_packet(num_classes, beat_bits, input_register, presence_bits):
     netlist = random_netlist(
         2, num_inputs=9, num_gates=30, num_outputs=6, num_classes=num_classes, with_encoder=True
     )
-    component = AxiClassifier(Classifier(netlist), beat_bits=beat_bits)
+    component = AxiClassifier(
+        Classifier(netlist, input_register=input_register),
+        beat_bits=beat_bits,
+        presence_bits=presence_bits,
+    )
     rng = np.random.default_rng(0)
     chance = random.Random(0)
     features = netlist.encoder.features
     values = rng.integers(
         [f.minimum for f in features], [f.maximum for f in features], (60, 4), endpoint=True
     )
-    present = rng.random(values.shape) < 0.8
-    width = sum(f.bits for f in features) + len(features)
+    present = rng.random(values.shape) < (0.8 if presence_bits else 1.0)
+    width = sum(f.bits for f in features) + presence_bits * len(features)
+    assert component.num_beats == -(-width // beat_bits)
     vectors = []
     for row, valid in zip(values, present, strict=True):
         word, position = 0, 0
         for feature, value in zip(features, row, strict=True):
             word |= (int(value) & (1 << feature.bits) - 1) << position
             position += feature.bits
-        vectors.append(word | sum(int(bit) << position + i for i, bit in enumerate(valid)))
+        mask = sum(int(bit) << position + i for i, bit in enumerate(valid))
+        vectors.append(word | mask * presence_bits)
     samples = np.where(present, values, np.nan)
     outputs = netlist.evaluate(netlist.encoder.encode(samples))
 
@@ -143,6 +152,23 @@ def test_axi_classifier_answers_every_packet(num_classes, beat_bits):
                 assert data >> 16 & 0xFF == decisions.unknown[sample]
 
     simulate(component, drive, check)
+
+
+def test_the_loader_is_the_input_register_of_a_deep_pipeline(tmp_path):
+    netlist = random_netlist(
+        0, num_inputs=9, num_gates=30, num_outputs=6, num_classes=3, with_encoder=True
+    )
+    for input_kind, pipeline, is_spared in [
+        (InputKind.FEATURES, 2, False),
+        (InputKind.FEATURES, 3, True),
+        (InputKind.TRITS, 1, True),
+    ]:
+        settings = {"input_kind": input_kind, "pipeline": pipeline}
+        plain = write_verilog(netlist, tmp_path, **settings)
+        design = write_verilog(netlist, tmp_path, **settings, axi_beat_bits=8)
+        assert design.latency == plain.latency + 1 - is_spared
+        assert plain.num_beats is None
+        assert design.num_beats > 1
 
 
 @pytest.mark.parametrize("beat_bits", [0, 4, 12])

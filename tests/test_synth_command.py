@@ -48,6 +48,25 @@ def test_target_file_of_another_name(net, tmp_path, capsys):
     )
 
 
+def test_presence_bits_are_of_packets(net, tmp_path, capsys):
+    assert main(["synth", str(net), "-o", str(tmp_path / "o"), "--no-missing"]) == 1
+    assert capsys.readouterr().err == (
+        "trilut: error: Only packets can leave out the presence bits; give --axi, too\n"
+    )
+
+
+@pytest.mark.synth
+def test_synthesis_with_a_loader(net, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("TRILUT_CACHE", str(tmp_path / "cache"))
+    arguments = ["--target", "ice40", "--axi", "8", "--no-missing", "--pipeline", "3", "--json"]
+    assert main(["synth", str(net), "-o", str(tmp_path / "o"), *arguments]) == 0
+    section = json.loads(capsys.readouterr().out)["synthesis"]
+    assert section["conventions"]["loader"] == "in"
+    assert section["blocks"]["loader"]["ff"] > 0
+    assert section["blocks"]["encoder"]["ff"] == 0
+    assert section["fmax_mhz"] > 0
+
+
 @pytest.mark.synth
 def test_one_target_fails_and_the_other_does_not(net, tmp_path, monkeypatch, capsys):
     nextpnr = tmp_path / "nextpnr"

@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
 import copy
+import dataclasses
 import json
 from itertools import pairwise
 from pathlib import Path
@@ -175,6 +176,20 @@ def test_summary_of_an_asic_says_that_values_are_invented():
 def test_encoder_left_out_is_said():
     shown = rows(some_report(input_kind=InputKind.TRITS))
     assert shown["LUT4"] == "60 (GroupSum and argmax included; no encoder)"
+
+
+def test_loader_is_said_and_slows_the_samples_down():
+    design = dataclasses.replace(some_design(some_netlist()), num_beats=50)
+    section = make_section(some_netlist(), design, some_result(), pipeline=2)
+    report = make_synthesis_report(some_netlist(), section)
+    jsonschema.validate(json.loads(json.dumps(report.document)), SCHEMA)
+    shown = rows(report)
+    assert shown["LUT4"] == "60 (loader, encoder, GroupSum and argmax included)"
+    assert shown["throughput"] == "5,000.0 k samples/s, one per 50 cycles, a beat in each"
+    comparison = compare_reports([some_report(), report])
+    assert comparison.differing == {"loader": ("out", "in")}
+    area = next(metric for metric in comparison.metrics if metric.name == "area")
+    assert area.ratios == (1.0, None)
 
 
 def test_report_in_markdown(golden):

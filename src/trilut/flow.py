@@ -228,6 +228,7 @@ def synthesize_file(
     *,
     target: str = "ecp5",
     pipeline: int | Literal["auto"] = 2,
+    hardware: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> "SynthesisReport":
     """Place and route a netlist file, and write ``synthesis.json``, ``.md``, ``.html`` and logs.
@@ -236,6 +237,8 @@ def synthesize_file(
     ----------
     pipeline : int or "auto"
         Layers between registers; "auto" takes the most that meet the frequency.
+    hardware : mapping, optional
+        Other arguments of :func:`trilut.hdl.write_verilog`: axi_beat_bits, presence_bits.
     settings
         As of :func:`trilut.synth.synthesize`: frequency, seed, num_seeds, liberty, timeout, cache.
 
@@ -245,7 +248,9 @@ def synthesize_file(
         If a tool fails. If the area is known nevertheless, the files are there with it.
     """
     with stages() as show:
-        return _synthesize_netlist(load(path), output, show, target, pipeline, settings)
+        return _synthesize_netlist(
+            load(path), output, show, target, pipeline, hardware or {}, settings
+        )
 
 
 def synthesize_targets(
@@ -254,6 +259,7 @@ def synthesize_targets(
     targets: Sequence[str],
     *,
     pipeline: int | Literal["auto"] = 2,
+    hardware: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> dict[str, "SynthesisReport | TrilutError"]:
     """Do as :func:`synthesize_file` for several targets at once, each in a directory of its name.
@@ -271,7 +277,9 @@ def synthesize_targets(
     def synthesize_one(target: str) -> "SynthesisReport | TrilutError":
         folder = output / load_target(target).name
         try:
-            return _synthesize_netlist(netlist, folder, show, target, pipeline, settings)
+            return _synthesize_netlist(
+                netlist, folder, show, target, pipeline, hardware or {}, settings
+            )
         except TrilutError as error:
             return error
 
@@ -285,6 +293,7 @@ def _synthesize_netlist(
     show: Stages,
     target: str,
     pipeline: int | Literal["auto"],
+    hardware: Mapping[str, Any],
     settings: Mapping[str, Any],
 ) -> "SynthesisReport":
     from trilut.hdl import write_verilog
@@ -299,14 +308,20 @@ def _synthesize_netlist(
         others = {name: value for name, value in settings.items() if name != "frequency"}
         stage = show.start("pipeline")
         choice = choose_pipeline(
-            netlist, part, frequency, out=output, progress=stage.step, **others
+            netlist,
+            part,
+            frequency,
+            out=output,
+            progress=stage.step,
+            hardware=hardware,
+            **others,
         )
         verdict = "meets" if choice.is_met else "misses"
         stage.finish(f"a register every {choice.pipeline} layers {verdict} {frequency:g} MHz")
         pipeline, tried = choice.pipeline, {"pipeline_choice": plain(choice)}
     logs = output / "logs"
     with work_directory(output, logs=logs) as work:
-        design = write_verilog(netlist, work, pipeline=pipeline, target=part.sums)
+        design = write_verilog(netlist, work, pipeline=pipeline, target=part.sums, **hardware)
         stage = show.start(f"synth {part.name}")
         try:
             section = _synthesize(netlist, design, target, work, stage, pipeline, settings)

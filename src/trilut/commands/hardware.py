@@ -91,12 +91,7 @@ def add_verilog(commands: Any) -> None:
     parser.add_argument(
         "--no-optimize", action="store_true", help="build every gate of the netlist as it is"
     )
-    parser.add_argument(
-        "--axi",
-        metavar="BITS",
-        type=positive,
-        help="AXI4-Streams at both ends, with input beats of so many bits, a multiple of 8",
-    )
+    _add_axi(parser)
     parser.add_argument(
         "--sums",
         choices=["generic", "carry", "ecp5", "xilinx"],
@@ -126,6 +121,29 @@ def add_verilog(commands: Any) -> None:
     add_json(parser)
 
 
+def _add_axi(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--axi",
+        metavar="BITS",
+        type=positive,
+        help="AXI4-Streams at both ends, with input beats of so many bits, a multiple of 8",
+    )
+    parser.add_argument(
+        "--no-missing",
+        action="store_true",
+        help="with --axi: packets without presence bits, as all features are always there",
+    )
+
+
+def _axi_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what the options of AXI4-Streams say, as arguments of ``write_verilog``."""
+    if args.axi is not None and args.axi % 8:
+        raise TrilutError(f"Beats of an AXI stream are whole bytes, not {args.axi} bits")
+    if args.no_missing and args.axi is None:
+        raise TrilutError("Only packets can leave out the presence bits; give --axi, too")
+    return {"axi_beat_bits": args.axi, "presence_bits": not args.no_missing}
+
+
 def _verilog(args: argparse.Namespace) -> None:
     from trilut.flow import write_bench, write_blif
     from trilut.hdl import DesignFormat, InputKind, write_logic, write_verilog
@@ -140,8 +158,7 @@ def _verilog(args: argparse.Namespace) -> None:
         )
         print_result(args, "logic", {"file": str(path)}, {"file": str(path)})
         return
-    if args.axi is not None and args.axi % 8:
-        raise TrilutError(f"Beats of an AXI stream are whole bytes, not {args.axi} bits")
+    interface = _axi_settings(args)
     if args.with_testbench and (args.axi or args.margin_port or args.format != "verilog"):
         raise TrilutError(
             "A test bench drives plain streams of a Verilog design; "
@@ -158,7 +175,7 @@ def _verilog(args: argparse.Namespace) -> None:
         target=args.sums,
         scores=args.scores,
         margin_port=args.margin_port,
-        axi_beat_bits=args.axi,
+        **interface,
         design_format=DesignFormat[args.format.upper()],
     )
     facts = {
@@ -214,6 +231,7 @@ def add_synth(commands: Any) -> None:
         default=2,
         help="layers between registers; auto: the most that meet the frequency",
     )
+    _add_axi(parser)
     parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of the placer")
     parser.add_argument(
         "--seeds", metavar="N", type=positive, default=1, help="number of seeds, from --seed on"
@@ -265,6 +283,7 @@ def _synth(args: argparse.Namespace) -> int | None:
     targets += [_target_file(name) for name in args.target_file]
     settings = {
         "pipeline": args.pipeline,
+        "hardware": _axi_settings(args),
         "frequency": args.frequency,
         "seed": args.seed,
         "num_seeds": args.seeds,
