@@ -6,7 +6,7 @@ from typing import Any
 
 from trilut.errors import ToolError
 
-__all__ = ["CARRY_INPUTS", "Driver", "count_levels", "drivers", "evaluation_order", "inputs"]
+__all__ = ["CARRY_INPUTS", "Driver", "cell_levels", "drivers", "evaluation_order", "inputs"]
 
 Driver = tuple[str, str, int]
 """A cell, its port and the bit of the port."""
@@ -66,10 +66,11 @@ def evaluation_order(
         ) from error
 
 
-def count_levels(module: Mapping[str, Any], kind: Callable[[str], str | None]) -> int:
-    """Count the cells on the longest path between registers or ports of a flattened module.
+def cell_levels(module: Mapping[str, Any], kind: Callable[[str], str | None]) -> dict[str, int]:
+    """Count the cells on the longest path from registers or ports to each of a flattened module.
 
-    Along a carry chain the carry is fast, so all of its cells count as one.
+    Along a carry chain the carry is fast, so all of its cells count as one. Registers are not in
+    the result.
     """
     driver = drivers(module)
     level: dict[str, int] = {}
@@ -83,4 +84,4 @@ def count_levels(module: Mapping[str, Any], kind: Callable[[str], str | None]) -
                 along = own == "carry" == kind(module["cells"][source]["type"])
                 step = 0 if along and port in CARRY_INPUTS else 1
                 level[name] = max(level[name], level[source] + step)
-    return max(level.values(), default=0)
+    return level

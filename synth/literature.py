@@ -25,7 +25,8 @@ _HEADER = (
 )
 _COUNTED_NOTE = (
     "LUTs of others are counted by the vendor's tools after place and route, ours by Yosys after "
-    "mapping, as LUT equivalents. Times belong to the device beside them and are not comparable "
+    "mapping, as LUT equivalents; on Xilinx parts two LUTs with five inputs together count as one, "
+    "as vendors' packers place them. Times belong to the device beside them and are not comparable "
     "between devices. Rows stand by year and name; their order says nothing of merit."
 )
 _ACCURACY_NOTE = (

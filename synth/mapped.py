@@ -10,7 +10,8 @@ from typing import Any
 
 from trilut.files import read_bytes, write_atomically
 from trilut.synth.carries import open_carries
-from trilut.synth.graph import count_levels
+from trilut.synth.combining import combine_tables
+from trilut.synth.graph import cell_levels
 from trilut.synth.result import Cells
 from trilut.synth.signals import Signals
 from trilut.synth.target import FREE, KINDS, ClockSource, PortRegister, Target
@@ -62,8 +63,8 @@ class MappedDesign:
         return _cells((cell for _, cell in self._cells(self._top, ())), target, areas)
 
     def levels(self, target: Target) -> int:
-        """Count the cells on the longest path of a flattened design; see :func:`count_levels`."""
-        return count_levels(self._top, target.kind)
+        """Count the cells on the longest path of a flattened design; see :func:`cell_levels`."""
+        return max(cell_levels(self._top, target.kind).values(), default=0)
 
     def count_blocks(self, target: Target, areas: Areas | None = None) -> dict[str, Cells]:
         """Count the cells of each block: the submodules that the design is known by."""
@@ -77,10 +78,8 @@ class MappedDesign:
     ) -> Iterator[tuple[tuple[str, ...], str]]:
         """Give the instance path and the type of every cell."""
         for name, cell in module["cells"].items():
-            definition = self._modules.get(cell["type"])
-            # Cells of the part are modules too, but black boxes.
-            if definition is not None and "blackbox" not in definition["attributes"]:
-                yield from self._cells(definition, (*path, name))
+            if self._is_submodule(cell):
+                yield from self._cells(self._modules[cell["type"]], (*path, name))
             elif cell["type"] != "$scopeinfo":
                 yield path, cell["type"]
 
@@ -125,6 +124,24 @@ class MappedDesign:
     def has_clock(self) -> bool:
         """Whether there is a port ``clk``."""
         return _CLOCK in self._top["ports"]
+
+    def combine_tables(self, target: Target) -> int:
+        """Put pairs of tables into one place, and return how many; see :func:`combine_tables`.
+
+        A module with submodules stays as it is: which of its tables depend on each other is then
+        not known.
+        """
+        leaves = [
+            module
+            for module in self._modules.values()
+            if not any(self._is_submodule(cell) for cell in module["cells"].values())
+        ]
+        return sum(combine_tables(module, target.kind) for module in leaves)
+
+    def _is_submodule(self, cell: Mapping[str, Any]) -> bool:
+        """Say whether a cell is a module of the design; those of the part are black boxes."""
+        definition = self._modules.get(cell["type"])
+        return definition is not None and "blackbox" not in definition["attributes"]
 
     def open_carries(self) -> int:
         """Open the ends of carry chains that lead nowhere; see :func:`open_carries`."""

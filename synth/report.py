@@ -247,7 +247,7 @@ def _conventions(
         "encoder": "in" if design.input_kind is InputKind.FEATURES else "out",
         "head": "in" if netlist.head is not None else "out",
         **({} if design.num_beats is None else {"loader": "in"}),
-        "counted": "after mapping, before packing",
+        "counted": result.counted,
         "timing": "none" if result.timing is None else result.timing.method,
     }
 

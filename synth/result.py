@@ -235,6 +235,8 @@ class SynthesisResult:
         None on an FPGA.
     incomplete : str
         Why place and route gave no timing, with the log's name; empty if nothing is missing.
+    counted : str
+        At which step the cells are counted.
     """
 
     target: str
@@ -250,6 +252,7 @@ class SynthesisResult:
     levels: int | None = None
     asic: Asic | None = None
     incomplete: str = ""
+    counted: str = "after mapping, before packing"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; ``fmax_mhz`` is None without timing.

@@ -139,6 +139,7 @@ def synthesize(
         tools=versions,
         seconds=steps.seconds,
         levels=design.levels(target),
+        counted=target.counted,
     )
     if cells.ff and not design.has_clock and (target.place_and_route or library):
         raise ToolError(f"Module {top!r} has {cells.ff} flip-flops but no port 'clk'")
@@ -254,7 +255,10 @@ class _Steps:
             console=self._work / f"{name}-console.log",
             result=self._work / f"{name}.json",
         )
-        return MappedDesign(self._work / f"{name}.json", top)
+        design = MappedDesign(self._work / f"{name}.json", top)
+        if target.pairs_tables and design.combine_tables(target):
+            design.save(self._work / f"{name}.json")
+        return design
 
     def _commands(self, target: Target, top: str, *, flat: bool) -> str:
         if self._library is not None:

@@ -171,6 +171,8 @@ class Target:
         Files of Yosys with the behaviour of the cells, for simulation.
     library : str
         Name of the standard cells of an ASIC; empty for an FPGA.
+    pairs_tables : bool
+        Whether two tables with five inputs together take the place of one, as on Xilinx parts.
     """
 
     name: str
@@ -185,11 +187,19 @@ class Target:
     keeps_hierarchy: bool = False
     models: tuple[str, ...] = ()
     library: str = ""
+    pairs_tables: bool = False
 
     @property
     def lut(self) -> str:
         """The kind of LUT that the part is made of."""
         return "lut6" if "lut6" in self.cells else "lut4"
+
+    @property
+    def counted(self) -> str:
+        """At which step its cells are counted."""
+        if self.pairs_tables:
+            return "after mapping and pairing of LUTs"
+        return "after mapping, before packing"
 
     @property
     def timing(self) -> str:
@@ -292,6 +302,7 @@ def _parse(name: str, content: bytes, origin: str) -> Target:
         if "sums" in document
         else "generic",
         library=_library(table.table("asic")) if asic else "",
+        pairs_tables=table.flag("pairs_tables"),
     )
     cells.finish()
     table.finish()

@@ -45,6 +45,10 @@ class Part:
     inner : float
         How many tables a mapper leaves of those without a register behind them, as a part of those
         that the greedy cover leaves. Fitted to one network of four layers.
+    paired : float
+        How many places tables of fewer inputs take, as a part of their number, where two can share
+        one.
+        Fitted to one network of one layer.
     """
 
     lut: str
@@ -52,12 +56,13 @@ class Part:
     sums: str
     carry_step: int
     inner: float
+    paired: float = 1.0
 
 
 PARTS: dict[str, Part] = {
     "ecp5": Part("LUT4", 4, "ecp5", 2, 0.7),
     "ice40": Part("LUT4", 4, "carry", 1, 0.7),
-    "xc7": Part("LUT6", 6, "xilinx", 1, 0.7),
+    "xc7": Part("LUT6", 6, "xilinx", 1, 0.7, 0.54),
 }
 """The parts that can be estimated for. Half a CCU2C of the ECP5 counts as a LUT4."""
 
@@ -183,7 +188,7 @@ def estimate(netlist: Netlist, part: str = "ecp5", *, pipeline: int = 2) -> Esti
         blocks["groupsum"] = _groupsum(groupsum, sum_ff, facts)
         blocks["argmax"] = _argmax(head, groupsum, facts)
     covered = cover.finish()
-    logic = round(covered.num_held + facts.inner * covered.num_inner)
+    logic = round(facts.paired * (covered.num_held + facts.inner * covered.num_inner))
     blocks["layers"] = Cost(logic, layer_ff, covered.depth)
     blocks["encoder"] = _encoder(design.netlist.encoder, inputs, covered.used, facts)
     blocks["control"] = Cost(lut=2, ff=design.latency, depth=1)
@@ -391,7 +396,7 @@ def _argmax(head: Head, groupsum: TritSum, part: Part) -> Cost:
     beaten = tournament.play([0] * len(head.classes), seconds=True)
     tournament.play([0] * beaten, seconds=False)
     tournament.end()
-    return Cost(tournament.lut, tournament.ff, 1)
+    return Cost(round(part.paired * tournament.lut), tournament.ff, 1)
 
 
 class _Tournament:
@@ -459,6 +464,7 @@ def _encoder(
         looked_at = bits - ((threshold & -threshold).bit_length() - 1) if threshold else 0
         # Each plane asks whether the feature is there, too.
         more = _tables(looked_at + 1, part.lut_inputs) - 1
-        lut += num_planes + _COMPARE * more
+        is_small = looked_at + 1 < part.lut_inputs
+        lut += num_planes * (part.paired if is_small else 1.0) + _COMPARE * more
         depth = max(depth, math.ceil(math.log(max(looked_at, 1) + 1, part.lut_inputs)))
     return Cost(round(lut), len(read), depth)
