@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 STAMP_ALL := $(VENV)/.installed-all
 
-.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-emission bench-training bench-verification bench-peers results
+.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-peers results
 
 help:
 	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
@@ -17,6 +17,7 @@ help:
 	@echo "  bench-area      LUTs of whole designs against a case statement a gate, and frequency (it can be interrupted)"
 	@echo "  bench-estimate  the estimate of trilut info against Yosys"
 	@echo "  bench-pareto    area against accuracy: plain, area in the loss, pruned, binary (it can be interrupted)"
+	@echo "  bench-fit       digits and MNIST trained, then placed and routed on an iCE40UP5K with a loader"
 	@echo "  bench-groupsum  LUTs and frequency of sums of trits"
 	@echo "  bench-emission  time and memory of Verilog output up to 512K gates"
 	@echo "  bench-training  time of a training step, and accuracies (hours; it can be interrupted)"
@@ -75,6 +76,18 @@ bench-estimate: $(STAMP)
 
 bench-pareto: $(STAMP)
 	$(BIN)/python benchmarks/pareto.py digits
+
+UP5K := --target ice40-up5k --axi 8 --no-missing --pipeline 16 --frequency 24 --timeout 3600
+
+bench-fit: $(STAMP)
+	$(BIN)/trilut data fetch mnist
+	$(BIN)/trilut train digits --wiring learned --layers 800 --bits 4 --steps 6000 --batch 128 \
+	  --learning-rate 0.05 --resume -o build/fit/digits
+	$(BIN)/trilut train mnist --layers 800 --bits 2 --steps 10000 --resume -o build/fit/mnist
+	for name in digits mnist; do \
+	  $(BIN)/trilut optimize build/fit/$$name/net.trilut --drop-features -o build/fit/$$name/small.trilut && \
+	  $(BIN)/trilut synth build/fit/$$name/small.trilut $(UP5K) -o build/fit/$$name/up5k || exit 1; \
+	done
 
 bench-groupsum: $(STAMP)
 	$(BIN)/python benchmarks/groupsum.py

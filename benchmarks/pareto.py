@@ -1,16 +1,20 @@
 """Area against accuracy: plain networks, with an area term in the loss, pruned, and binary ones.
 
-Usage: python benchmarks/pareto.py digits|mnist [-o DIR] [--rows "NAME;NAME;…"] [--yosys] [--test]
+Usage: python benchmarks/pareto.py digits|mnist [-o DIR] [--rows "NAME;NAME;…"] [--seeds N]
+       [--yosys] [--test] [--plot FILE.svg]
 
-Each row is a training in a directory of its own, which a run that was interrupted goes on with, and
-a line of results.json. All networks are one layer of learned wiring. The accuracy is that of the
-hardened circuit on the validation set; --test adds the test set's, to be asked for once, when the
-choice has been made. LUT4 and LUT6 are estimates for ECP5 and Xilinx 7 (trilut.estimate); --yosys
-adds what Yosys maps for ECP5. Everything is included: encoder, gates, sums, argmax, control.
+Each row is N trainings in directories of their own, which a run that was interrupted goes on with,
+and a line of results.json. All networks are one layer of learned wiring. The accuracy is that of
+the hardened circuit on the validation set, averaged over the seeds, each with a split of its own;
+--test adds the test set's, to be asked for once, when the choice has been made. LUT4 and LUT6 are
+estimates for ECP5 and Xilinx 7 (trilut.estimate), averaged too; --yosys adds what Yosys maps of the
+first seed for ECP5. Everything is included: encoder, gates, sums, argmax, control.
 """
 
 import argparse
 import json
+import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,49 +44,89 @@ ROWS: dict[str, dict[str, Any]] = {
     "area 0.1, 1000": {"layers": (1000,), "area_weight": 0.1},
     "area 0.3, 1000": {"layers": (1000,), "area_weight": 0.3},
     "pruned 50 %, 1000": {"layers": (1000,), "prune": 0.5},
-    "pruned 75 %, 2000": {"layers": (2000,), "prune": 0.75},
+    "pruned 75 %, 1000": {"layers": (1000,), "prune": 0.75},
     "area 0.1, pruned 50 %, 1000": {"layers": (1000,), "area_weight": 0.1, "prune": 0.5},
     "binary 1000": {"layers": (1000,), **BINARY},
     "binary 2000": {"layers": (2000,), **BINARY},
     "binary pruned 50 %, 2000": {"layers": (2000,), "prune": 0.5, **BINARY},
 }
 
+FAMILIES = {"plain": "o", "area": "s", "pruned": "^", "binary": "x", "binary pruned": "+"}
+"""The kinds of rows, the longest name that a row begins with, and how each is drawn."""
 
-def train_row(dataset_name: str, row: dict[str, Any], directory: Path) -> Netlist:
+
+def train_row(dataset_name: str, row: dict[str, Any], seed: int, directory: Path) -> Netlist:
     """Return the trained netlist, from its file if it is there."""
     path = directory / "net.trilut"
     if path.exists():
         return trilut.load(path)
     from trilut.training import TrainingConfig, train
 
-    dataset = load_dataset(dataset_name)
+    dataset = load_dataset(dataset_name, seed=seed)
     settings, binary = DATASETS[dataset_name]
     settings = {**COMMON, **settings, **(binary if row.get("valence") == 2 else {}), **row}
-    config = TrainingConfig.for_dataset(dataset, **settings)
+    config = TrainingConfig.for_dataset(dataset, seed=seed, **settings)
     netlist = train(dataset, config, directory=directory, resume=True).netlist
     save(netlist, path)
     return netlist
 
 
-def result(netlist: Netlist, *, yosys: bool, cache: dict[str, dict[str, int]]) -> dict[str, Any]:
-    accuracy: Any = netlist.provenance["accuracy"]
-    ecp5, xc7 = (estimate(netlist, part) for part in ("ecp5", "xc7"))
-    figures = {
-        "validation": accuracy["hardened"]["validation"],
-        "test": accuracy["hardened"]["test"],
-        "lut4": ecp5.lut,
-        "ff": ecp5.ff,
-        "lut6": xc7.lut,
+def result(
+    netlists: Sequence[Netlist], *, yosys: bool, cache: dict[str, dict[str, int]]
+) -> dict[str, Any]:
+    """Return the means over the seeds, and what Yosys says of the first."""
+    accuracies: list[Any] = [netlist.provenance["accuracy"] for netlist in netlists]
+    costs = {part: [estimate(net, part) for net in netlists] for part in ("ecp5", "xc7")}
+    figures: dict[str, Any] = {
+        split: statistics.mean(accuracy["hardened"][split] for accuracy in accuracies)
+        for split in ("validation", "test")
     }
-    return figures | ({"yosys_lut4": mapped(netlist, "ecp5", cache)["lut"]} if yosys else {})
+    figures |= {
+        "seeds": len(netlists),
+        "lut4": round(statistics.mean(cost.lut for cost in costs["ecp5"])),
+        "ff": round(statistics.mean(cost.ff for cost in costs["ecp5"])),
+        "lut6": round(statistics.mean(cost.lut for cost in costs["xc7"])),
+    }
+    return figures | ({"yosys_lut4": mapped(netlists[0], "ecp5", cache)["lut"]} if yosys else {})
 
 
 def line(name: str, figures: dict[str, Any], *, test: bool) -> str:
-    cells = [f"{name:28}", f"{100 * figures['validation']:6.2f}"]
-    cells += [f"{100 * figures['test']:6.2f}"] if test else []
-    cells += [f"{figures[kind]:6}" for kind in ("lut4", "ff", "lut6")]
-    cells += [f"{figures['yosys_lut4']:6}"] if "yosys_lut4" in figures else []
-    return " ".join(cells)
+    """Return a row of a table in Markdown."""
+    cells = [name, str(figures["seeds"]), f"{100 * figures['validation']:.2f}"]
+    cells += [f"{100 * figures['test']:.2f}"] if test else []
+    cells += [f"{figures[kind]:,}" for kind in ("lut4", "ff", "lut6")]
+    cells += [f"{figures['yosys_lut4']:,}"] if "yosys_lut4" in figures else []
+    return f"| {' | '.join(cells)} |"
+
+
+def header(*, test: bool, yosys: bool) -> str:
+    cells = ["network", "seeds", "validation %", *(["test %"] if test else [])]
+    cells += ["LUT4", "FF", "LUT6", *(["LUT4, Yosys"] if yosys else [])]
+    return f"| {' | '.join(cells)} |\n|---|{'---:|' * (len(cells) - 1)}"
+
+
+def plot(table: dict[str, dict[str, Any]], path: Path) -> None:
+    """Draw area against the mean accuracy of both sets that were not trained on."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
+    groups: dict[str, list[tuple[float, float, str]]] = {}
+    for name, figures in table.items():
+        family = max((kind for kind in FAMILIES if name.startswith(kind)), key=len)
+        accuracy = 50 * (figures["validation"] + figures["test"])
+        groups.setdefault(family, []).append((figures["lut4"], accuracy, name))
+    for family, points in groups.items():
+        points.sort()
+        axes.plot(*zip(*(point[:2] for point in points), strict=True), FAMILIES[family] + "-")
+        for area, accuracy, name in points:
+            axes.annotate(
+                name, (area, accuracy), xytext=(4, 4), textcoords="offset points", fontsize=7
+            )
+    axes.set_xlabel("LUT4 on ECP5, estimated, everything included")
+    axes.set_ylabel("accuracy %, mean of validation and test")
+    axes.grid(alpha=0.3)
+    figure.savefig(path)
 
 
 def main() -> None:
@@ -90,8 +134,10 @@ def main() -> None:
     parser.add_argument("dataset", choices=list(DATASETS))
     parser.add_argument("-o", "--output", type=Path, default=Path("build/pareto"))
     parser.add_argument("--rows", help="names of rows with semicolons between them; default: all")
-    parser.add_argument("--yosys", action="store_true", help="map every network, too")
+    parser.add_argument("--seeds", type=int, default=1, help="trainings of each row")
+    parser.add_argument("--yosys", action="store_true", help="map a network of every row, too")
     parser.add_argument("--test", action="store_true", help="show the test accuracy, too")
+    parser.add_argument("--plot", type=Path, help="draw a figure")
     args = parser.parse_args()
     chosen = args.rows.split(";") if args.rows else list(ROWS)
     output = args.output / args.dataset
@@ -99,13 +145,19 @@ def main() -> None:
     cache_path = output / "yosys.json"
     cache = json.loads(cache_path.read_text()) if cache_path.exists() else {}
     table: dict[str, dict[str, Any]] = {}
+    print(header(test=args.test, yosys=args.yosys))
     for name in chosen:
         directory = output / name.replace(" ", "-").replace(",", "").replace("%", "percent")
-        netlist = train_row(args.dataset, ROWS[name], directory)
-        table[name] = result(netlist, yosys=args.yosys, cache=cache)
+        netlists = [
+            train_row(args.dataset, ROWS[name], seed, directory / f"seed-{seed}")
+            for seed in range(args.seeds)
+        ]
+        table[name] = result(netlists, yosys=args.yosys, cache=cache)
         write_atomically(cache_path, json.dumps(cache, indent=1) + "\n")
         write_atomically(output / "results.json", json.dumps(table, indent=1) + "\n")
         print(line(name, table[name], test=args.test), flush=True)
+    if args.plot is not None:
+        plot(table, args.plot)
 
 
 if __name__ == "__main__":

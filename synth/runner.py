@@ -24,6 +24,7 @@ from trilut.tools import Tool, find_tool, run
 __all__ = ["SynthesisError", "find_tools", "synthesize", "tool_version"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_UTILIZATION = re.compile(r"^Info:\s+(\w+):\s*([0-9]+)/\s*([0-9]+)\s+[0-9]+%", re.MULTILINE)
 _VERSION = re.compile(r"\b[0-9]+\.[0-9]+[\w.+-]*")
 # ABC9 numbers the bits of ports, and Yosys stops when a wire is already named like one of them, as
 # Amaranth names the fields of an array: "o[0]" beside "o". Such wires lose their names.
@@ -321,11 +322,25 @@ class _Steps:
                 tool, arguments, step=step, log=console, cwd=self._work, timeout=self._timeout
             )
         except ToolError as error:
-            if line := _last_error(log):
+            if line := _overfull(log) or _last_error(log):
                 raise ToolError(
                     f"{tool.name} failed in step {step!r}: {line}; log: {str(log)!r}"
                 ) from error
             raise
+
+
+def _overfull(log: Path) -> str | None:
+    """Return which resource nextpnr needs more of than the part has.
+
+    Packing adds to what mapping counts, so a design can turn out too large only then; nextpnr's own
+    message speaks of a region that it cannot expand.
+    """
+    if not log.exists():
+        return None
+    for name, used, available in _UTILIZATION.findall(log.read_text(errors="replace")):
+        if int(used) > int(available):
+            return f"the design takes {used} {name} when packed, but the part has {available}"
+    return None
 
 
 def _last_error(log: Path) -> str | None:

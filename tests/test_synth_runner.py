@@ -358,6 +358,23 @@ def test_nextpnr_that_fails(tmp_path, monkeypatch):
     )
 
 
+def test_design_that_is_too_large_only_when_packed(tmp_path, monkeypatch):
+    fake_nextpnr(
+        tmp_path,
+        monkeypatch,
+        "echo 'Info: \t  TRELLIS_FF:   12/24288     0%'",
+        "echo 'Info: \t TRELLIS_COMB:    25001/ 24288   102%'",
+        "echo 'ERROR: Failed to expand region'",
+        "exit 1",
+    )
+    check_fails(
+        tmp_path,
+        DESIGN,
+        "nextpnr-ecp5 failed in step 'place and route': the design takes 25001 TRELLIS_COMB when "
+        f"packed, but the part has 24288; log: {str(tmp_path / 'nextpnr.log')!r}",
+    )
+
+
 def test_tool_that_hangs(tmp_path, monkeypatch):
     fake_tool(tmp_path, monkeypatch, "nextpnr-ecp5", "nextpnr-0.11")
     fake_tool(tmp_path, monkeypatch, "yosys", "Yosys 0.70", "sleep 60")

@@ -132,7 +132,7 @@ def run(
         except subprocess.TimeoutExpired as error:
             _kill_group(process)
             raise ToolError(
-                f"{tool.name} took longer than {timeout:.0f} s in step {step!r}; log: {str(log)!r}"
+                f"{tool.name} took longer than {timeout:g} s in step {step!r}; log: {str(log)!r}"
             ) from error
         except BaseException:
             _kill_group(process)
