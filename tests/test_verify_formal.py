@@ -121,7 +121,7 @@ def replaced(pattern, by):
         (replaced(r"(margin < \d'h)2", r"\g<1>1"),
          r"The abstention is wrong for score difference -?1"),
         (replaced(r"(assign _\d+_ = class_0_level_1\S* )\^", r"\1|"),
-         r"a group of adders does not add"),
+         r"an adder does not add"),
     ],
     ids=["tie", "abstention", "sum"],
 )  # fmt: skip
@@ -134,10 +134,21 @@ def test_a_wrong_head_is_noticed(design, tmp_path, change, fault):
         assert result.counterexample.got != result.counterexample.expected
 
 
+def test_a_wrong_cell_of_a_part_is_noticed(tmp_path):
+    design = write_verilog(NET, tmp_path, target="ecp5")
+    # One entry of the table of the last carry cell, for both of its bits 0.
+    before, name, table = design.path.read_text().rpartition(".INIT0(16'h")
+    wrong = f"{int(table[:4], 16) ^ 0x0100:04x}"
+    result = prove_text(design, before + name + wrong + table[4:], tmp_path)
+    assert result.fault == "an adder does not add"
+    check_counterexample(result.counterexample)
+    assert result.counterexample.got != result.counterexample.expected
+
+
 def test_a_sum_that_the_method_cannot_take_apart_is_not_proven(design, tmp_path, monkeypatch):
-    monkeypatch.setattr("trilut.verify.sums._MAX_CASES", 1)
+    monkeypatch.setattr("trilut.verify.sums._MAX_NODES", 2)
     result = prove_design(NET, design, tmp_path)
-    assert re.fullmatch(r"a group of adders has \d+ cases, too many to try", result.fault)
+    assert re.fullmatch(r"an adder of \d+ bits is too large to try", result.fault)
     assert result.counterexample is None
     assert result.is_open
 

@@ -1,11 +1,11 @@
 """And-inverter graphs: logic in one normal form, to be simulated and proven equal."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FALSE", "TRUE", "Aig", "Literal", "Words", "bits_to_words"]
+__all__ = ["FALSE", "TRUE", "Aig", "Literal", "Words"]
 
 Literal = int
 """A node and whether it is inverted: twice the node's number, plus one if it is."""
@@ -102,22 +102,7 @@ class Aig:
                 )
         return values
 
-    def simulate_cone(
-        self, roots: Iterable[Literal], known: Mapping[int, Words]
-    ) -> dict[int, Words]:
-        """Return the values of nodes that literals depend on, given those of some nodes."""
-        width = len(next(iter(known.values()))) if known else 1
-        values = {0: np.zeros(width, dtype=np.uint64), **known}
-        for node in self._cone(roots, values):
-            fanin = self.fanins[node]
-            assert fanin is not None, "an input has no value"
-            a, b = (
-                ~values[literal >> 1] if literal & 1 else values[literal >> 1] for literal in fanin
-            )
-            values[node] = a & b
-        return values
-
-    def _cone(self, roots: Iterable[Literal], known: Mapping[int, object]) -> list[int]:
+    def cone(self, roots: Iterable[Literal], known: Container[int] = (0,)) -> list[int]:
         """Return the nodes that literals depend on, in order, not past those that are known."""
         seen: set[int] = set()
         pending = [literal >> 1 for literal in roots]
@@ -127,12 +112,3 @@ class Aig:
                 seen.add(node)
                 pending += [literal >> 1 for literal in self.fanins[node] or ()]
         return sorted(seen)
-
-
-def bits_to_words(bits: NDArray[np.generic] | Sequence[int]) -> Words:
-    """Pack bits [pattern] into words; the last word is filled with zeros."""
-    flat = np.asarray(bits, dtype=np.uint8)
-    padded = np.zeros(-(-len(flat) // 64) * 64, dtype=np.uint8)
-    padded[: len(flat)] = flat
-    packed: Words = np.packbits(padded, bitorder="little").view(np.uint64)
-    return packed

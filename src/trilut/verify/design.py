@@ -6,7 +6,7 @@ the registers do move together, is found here from the design's own text and not
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -258,13 +258,28 @@ class Pipeline:
     netlist : BitNetlist
         The design.
     known : mapping
-        Literals of some bits: the inputs, and where to cut. They count as having no register before
-        them.
+        Literals of some bits, such as the inputs. They count as having no register before them.
+    cuts : container of Bit
+        Bits whose logic is kept apart from the logic that reads them: they become inputs of the
+        graph.
+
+    Attributes
+    ----------
+    drivers : dict
+        What drives each such input.
     """
 
-    def __init__(self, aig: Aig, netlist: BitNetlist, known: Mapping[Bit, Literal]):
+    def __init__(
+        self,
+        aig: Aig,
+        netlist: BitNetlist,
+        known: Mapping[Bit, Literal],
+        cuts: Container[Bit] = (),
+    ):
         self._aig = aig
         self._netlist = netlist
+        self._cuts = cuts
+        self.drivers: dict[Literal, Literal] = {}
         self._values: dict[Bit, _Value] = {**_CONSTANTS}
         # Nobody should look at an undefined bit; it is free, so that a proof fails if one does.
         self._values["x"] = self._values["z"] = _Value(aig.input(), None)
@@ -300,7 +315,7 @@ class Pipeline:
             if bit in values:
                 continue
             if is_ready:
-                values[bit] = self._compute(bit)
+                values[bit] = self._cut(bit, self._compute(bit))
                 open_bits.discard(bit)
                 continue
             if bit in open_bits:
@@ -331,6 +346,14 @@ class Pipeline:
         literal = _gate(self._aig, kind, [value.literal for value in inputs])
         depth = self._join(bit, kind, inputs)
         return _Value(literal, None if literal in (FALSE, TRUE) else depth)
+
+    def _cut(self, bit: Bit, value: _Value) -> _Value:
+        """Replace the value of a bit by an input if it is to be cut and there is logic before."""
+        if bit not in self._cuts or self._aig.fanins[value.literal >> 1] is None:
+            return value
+        literal = self._aig.input()
+        self.drivers[literal] = value.literal
+        return _Value(literal, value.depth)
 
     def _join(self, bit: Bit, kind: str, inputs: Sequence[_Value]) -> int | None:
         """Return the registers before a gate's output.

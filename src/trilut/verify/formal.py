@@ -9,7 +9,7 @@ solver, the sums by algebra (:mod:`trilut.verify.sums`), and the decision by a S
 import dataclasses
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,7 +35,7 @@ __all__ = ["FormalResult", "prove_design"]
 
 _NUM_WORDS = 32
 # Not the wires inside a level: carries, and the pins of a part's own cells.
-_BETWEEN_LEVELS = re.compile(r"class_\d+_(?:input|level_\d+|delay_\d+)")
+_BETWEEN_LEVELS = re.compile(r"class_\d+_level_\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,16 +265,15 @@ class _Proof:
             for trit, place in zip(trits, range(0, 2 * len(trits), 2), strict=True)
             for bit, plane in zip(inner[place : place + 2], trit.planes, strict=True)
         }
-        groupsum, known_outside = self._through("groupsum", aig, known)
-        outside = Pipeline(aig, self._main, {**known_outside})
-        cuts = self._cuts(groupsum, "groupsum")
+        groupsum, known_outside = self._through("groupsum", aig, known, self._between_levels())
+        outside = Pipeline(aig, self._main, known_outside)
         numbers = self._numbers(outside.literals(self._score_bits()))
         constants = set()
         for index, number in enumerate(numbers):
             weights = np.repeat(np.arange(len(head.classes)) == index, head.group_sizes).astype(int)
             if len(numbers) == 1:
                 weights = np.repeat([1, -1], head.group_sizes)
-            constants.add(prove_sum(aig, number, trits, self._signs(weights), cuts))
+            constants.add(prove_sum(aig, number, trits, self._signs(weights), groupsum.drivers))
         is_exact = "out_scores" in self._main.ports or len(numbers) == 1
         if len(constants) > 1 or (is_exact and constants != {0}):
             raise SumError(f"The sums are off by {sorted(constants)}")
@@ -325,7 +324,7 @@ class _Proof:
         return trits
 
     def _through(
-        self, block: str, aig: Aig, known: Mapping[Bit, Literal]
+        self, block: str, aig: Aig, known: Mapping[Bit, Literal], cuts: Container[Bit] = ()
     ) -> tuple[Pipeline, dict[Bit, Literal]]:
         """Return a block given its inputs, and its outputs by their bits in the top module."""
         netlist = self._modules[f"{self._top}_{block}"]
@@ -334,7 +333,7 @@ class _Proof:
             for port, level in (("en", TRUE), ("rst", FALSE))
             if port in netlist.ports
         }
-        pipeline = Pipeline(aig, netlist, {**known, **control})
+        pipeline = Pipeline(aig, netlist, {**known, **control}, cuts)
         outside = {}
         depths = set()
         for port, direction in netlist.directions.items():
@@ -353,19 +352,11 @@ class _Proof:
         pairs = zip(ports["i"], ports["result"], strict=True)
         return {**known, **{after: before.literal(bit) for bit, after in pairs}}
 
-    def _cuts(self, pipeline: Pipeline, block: str) -> set[int]:
-        """Return the nodes of the wires between the levels of a sum.
-
-        Names only say where to cut. A wrong one can make a proof fail, but not succeed.
-        """
-        netlist = self._modules[f"{self._top}_{block}"]
-        return {
-            pipeline.literal(bit) >> 1
-            for net, wires in netlist.nets.items()
-            if _BETWEEN_LEVELS.fullmatch(net)
-            for bit in wires
-            if netlist.is_driven(bit)
-        }
+    def _between_levels(self) -> set[Bit]:
+        """Return the wires between the levels of a sum, where to cut it by their names."""
+        nets = self._modules[f"{self._top}_groupsum"].nets
+        names = filter(_BETWEEN_LEVELS.fullmatch, nets)
+        return {bit for name in names for bit in nets[name] if isinstance(bit, int)}
 
     def _prove_decision(self) -> None:
         """Prove the decision, given all scores that can occur."""

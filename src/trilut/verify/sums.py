@@ -1,26 +1,27 @@
-"""Proof that adders add: a sum is taken apart, level by level, back to the trits.
+"""Proof that adders add: a sum is taken apart, adder by adder, back to the trits.
 
-A SAT solver cannot compare two trees of adders that add in different orders. But every level of a
-tree keeps the weighted sum of its bits. So the sum of the outputs is written as a weighted sum of
-the bits one level below, each small group of adders that share inputs is tried on all values of
-these, and so on, until only trits are left and each has the weight one.
+A SAT solver cannot compare two trees of adders that add in different orders. But every adder keeps
+the weighted sum of its bits. So the sum of the outputs is written as a weighted sum of the bits
+that enter the last adders, and so on, until only trits are left and each has the weight one.
+
+That an adder keeps the sum is shown for all values of the bits that it reads, by a decision diagram
+of its outputs: where the bits are asked for from the lowest weight up, all that an adder of any
+width must remember on the way is a carry or two.
 """
 
-import math
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 
-import numpy as np
-from numpy.typing import NDArray
-
-from trilut.verify.aig import Aig, Literal, bits_to_words
+from trilut.verify.aig import Aig, Literal
+from trilut.verify.diagrams import Diagrams, Function
 from trilut.verify.specification import Trit
 
 __all__ = ["SumError", "TritInput", "prove_sum"]
 
-# A group of adders is tried on no more values than this.
-_MAX_CASES = 1 << 22
+# The diagrams of an adder of two numbers of 16 bits have about a thousand nodes.
+_MAX_NODES = 1 << 18
 
 
 class SumError(Exception):
@@ -48,7 +49,7 @@ def prove_sum(
     number: Sequence[Literal],
     trits: Sequence[TritInput],
     signs: Sequence[int],
-    cuts: Iterable[int],
+    drivers: Mapping[Literal, Literal],
 ) -> int:
     """Prove that a signed number is a sum of trits plus a constant, and return the constant.
 
@@ -60,20 +61,21 @@ def prove_sum(
         All trits.
     signs : sequence of int
         How often each trit counts; 0 if it is no part of the sum.
-    cuts : iterable of int
-        Nodes to stop at on the way back: the bits between the levels.
+    drivers : mapping
+        The bits between adders, which are inputs of the graph, and what drives them. They only say
+        where to cut: wrong ones can make the proof fail, but not succeed.
 
     Raises
     ------
     SumError
-        If that is not so.
+        If that is not so, or does not follow by this method.
     """
     bits = list(number)
     # Copies of the sign say nothing, and adders do not make them.
     while len(bits) > 1 and bits[-1] == bits[-2]:
         bits.pop()
     half = 1 << len(bits) - 1
-    rest = _Rewriter(aig, trits, cuts, len(bits)).run(bits, signs)
+    rest = _Rewriter(aig, trits, drivers, 2 * half).run(bits, signs)
     terms = [[sign * v for v in trit.values] for trit, sign in zip(trits, signs, strict=True)]
     lowest, highest = sum(map(min, terms)), sum(map(max, terms))
     # The sum is right modulo 2·half; it is right if it also fits.
@@ -84,201 +86,222 @@ def prove_sum(
 
 
 class _Rewriter:
-    def __init__(self, aig: Aig, trits: Sequence[TritInput], cuts: Iterable[int], width: int):
+    """A weighted sum of bits on its way from a number to trits.
+
+    A bit is a node of the graph that has a driver; those of the number itself are numbered on from
+    the graph's nodes. A variable is what an adder reads: a bit, or a trit, written as a negative
+    number.
+    """
+
+    def __init__(
+        self,
+        aig: Aig,
+        trits: Sequence[TritInput],
+        drivers: Mapping[Literal, Literal],
+        modulus: int,
+    ):
         self._aig = aig
         self._trits = trits
-        self._modulus = 1 << width
-        # Nodes that are functions of one trit: its planes, and other codes for it.
+        self._drivers = {bit >> 1: driver for bit, driver in drivers.items()}
+        self._modulus = modulus
         self._trit_of = {
-            plane >> 1: index for index, trit in enumerate(trits) for plane in trit.planes
+            plane >> 1: -1 - index for index, trit in enumerate(trits) for plane in trit.planes
         }
-        self._support: dict[int, frozenset[int]] = {}
-        self._level: dict[int, int] = {}
-        for node in sorted(set(cuts)):
-            self._add_cut(node)
-
-    def _add_cut(self, node: int) -> None:
-        """Note what a node depends on: cuts below it, and codes of trits."""
-        if node == 0 or node in self._trit_of or node in self._support:
-            return
-        found = self._sources(node)
-        trits = {self._trit_of.get(source) for source in found}
-        if len(trits) == 1 and None not in trits:
-            self._trit_of[node] = trits.pop() or 0
-            return
-        self._support[node] = found
-        self._level[node] = 1 + max((self._level.get(source, 0) for source in found), default=0)
-
-    def _sources(self, node: int, passed: Container[int] = ()) -> frozenset[int]:
-        found, pending, seen = set(), [node], {node}
-        while pending:
-            current = pending.pop()
-            is_cut = current in self._trit_of or current in self._support
-            if is_cut and current != node and current not in passed:
-                found.add(current)
-                continue
-            for literal in self._aig.fanins[current] or ():
-                if literal >> 1 and literal >> 1 not in seen:
-                    seen.add(literal >> 1)
-                    pending.append(literal >> 1)
-        return frozenset(found)
+        self._sources: dict[int, frozenset[int]] = {}
+        self._weights: dict[int, int] = defaultdict(int)
+        self._totals = [dict.fromkeys(trit.values, 0) for trit in trits]
+        self._constant = 0
 
     def run(self, number: Sequence[Literal], signs: Sequence[int]) -> int:
-        weights: dict[int, int] = defaultdict(int)
-        constant = 0
-        for place, literal in enumerate(number):
-            constant += _count(weights, literal, 1 << place)
-            self._add_cut(literal >> 1)
-        totals = [dict.fromkeys(trit.values, 0) for trit in self._trits]
-        while levels := [self._level[node] for node in weights if node in self._level]:
-            highest = max(levels)
-            starts = [node for node in weights if self._level.get(node) == highest]
-            for group in self._groups(starts, weights):
-                own = {node: weights.pop(node) for node in group}
-                constant += self._rewrite(own, weights, totals)
-        self._decode(weights, totals)
-        return (constant + self._constant(totals, signs)) % self._modulus
+        """Return the constant by which a number exceeds the sum of the trits."""
+        last = dict(enumerate(number, start=len(self._aig)))
+        self._drivers |= last
+        self._weights |= {bit: 1 << place for place, bit in enumerate(last)}
+        self._find_sources(last)
+        for adder in _adders(self._sources):
+            self._take_apart(adder)
+        return (self._constant + self._excess(signs)) % self._modulus
 
-    def _groups(self, starts: Sequence[int], nodes: Iterable[int]) -> list[list[int]]:
-        """Return the groups of nodes that share sources and hold one of the starts.
-
-        Whatever reads a bit is one adder, so that its outputs are in one group.
-        """
-        readers: dict[int, list[int]] = defaultdict(list)
-        for node in nodes:
-            for source in self._support.get(node, ()):
-                readers[source].append(node)
-        groups: list[list[int]] = []
-        seen: set[int] = set()
-        for start in starts:
-            group = [] if start in seen else [start]
-            seen.add(start)
-            for node in group:
-                for source in self._support[node]:
-                    found = [other for other in readers[source] if other not in seen]
-                    seen.update(found)
-                    # The list grows while it is read.
-                    group += found
-            if group:
-                groups.append(group)
-        return groups
-
-    def _rewrite(
-        self, own: Mapping[int, int], weights: dict[int, int], totals: list[dict[int, int]]
-    ) -> int:
-        """Replace nodes by what they are made of; return the constant that is left over."""
-        fault = ""
-        # What a group is found to add of any sources is true; those furthest below are the best.
-        for found in reversed(self._own_sources(own)):
-            sources = sorted(set(map(self._variable, found)))
-            try:
-                base, lines = self._addends(own, sources)
-            except SumError as error:
-                fault = fault or str(error)
+    def _find_sources(self, bits: Iterable[int]) -> None:
+        """Note which nodes, bits and planes of trits, each bit is a function of, from some on."""
+        pending = list(bits)
+        while pending:
+            bit = pending.pop()
+            if bit in self._sources:
                 continue
-            for source, line in zip(sources, lines, strict=True):
-                if source < 0:
-                    for choice, amount in zip(self._choices(source), line, strict=True):
-                        totals[-1 - source][choice] += amount - base
-                else:
-                    weights[source] += line[1] - base
-            return base
-        raise SumError(fault)
+            cone = self._aig.cone([self._drivers[bit]])
+            found = frozenset(node for node in cone if self._aig.fanins[node] is None)
+            if not found <= self._trit_of.keys() | self._drivers.keys():
+                raise SumError("a sum depends on more than its trits")
+            self._sources[bit] = found
+            pending += found - self._trit_of.keys()
 
-    def _addends(
-        self, own: Mapping[int, int], sources: Sequence[int]
-    ) -> tuple[int, list[list[int]]]:
-        """Return what nodes come to where all sources are lowest, and with each one's values."""
-        choices = [self._choices(source) for source in sources]
-        cases = math.prod(map(len, choices))
-        if cases > _MAX_CASES:
-            raise SumError(f"a group of adders has {cases} cases, too many to try")
-        value = self._evaluate(own, sources, choices, cases)
-        grid = value.reshape([len(choice) for choice in choices])
-        base = int(grid[(0,) * len(sources)])
-        expected = np.full(grid.shape, base, dtype=np.int64)
-        lines = []
-        for axis, choice in enumerate(choices):
-            line = np.moveaxis(grid, axis, 0).reshape(len(choice), -1)[:, 0]
-            shape = [1] * len(sources)
-            shape[axis] = -1
-            expected = expected + (line - base).reshape(shape)
-            lines.append(line.tolist())
-        if np.any((expected - grid) % self._modulus):
-            raise SumError("a group of adders does not add")
-        return base, lines
+    def _take_apart(self, adder: Sequence[int]) -> None:
+        """Replace the bits that an adder makes by those that it reads."""
+        made = {bit: self._weights.pop(bit, 0) % self._modulus for bit in sorted(adder)}
+        variables = self._variables(made)
+        diagrams = Diagrams(_MAX_NODES)
+        try:
+            functions = self._functions(diagrams, made, variables)
+        except MemoryError as error:
+            raise SumError(f"an adder of {len(variables)} bits is too large to try") from error
+        weighted = ((functions[bit], weight) for bit, weight in made.items())
+        base, lines = _LinearForms(diagrams, self._modulus).of(weighted)
+        self._constant += base
+        for rank, amounts in lines.items():
+            variable = variables[rank]
+            if variable >= 0:
+                self._weights[variable] += amounts[1]
+            else:
+                total = self._totals[-1 - variable]
+                for value, amount in zip(total, amounts, strict=True):
+                    total[value] += amount
 
-    def _variable(self, source: int) -> int:
-        """Return what varies: a cut, or a trit as a negative number."""
-        trit = self._trit_of.get(source)
-        return source if trit is None else -1 - trit
+    def _variables(self, made: Mapping[int, int]) -> list[int]:
+        """Return what an adder reads, in the order of the lowest weights that depend on it."""
+        lowest: dict[int, int] = {}
+        for bit, weight in made.items():
+            for source in self._sources[bit] - made.keys():
+                variable = self._trit_of.get(source, source)
+                own = weight & -weight or self._modulus
+                lowest[variable] = min(own, lowest.get(variable, own))
+        return sorted(lowest, key=lambda variable: (lowest[variable], variable))
 
-    def _own_sources(self, own: Mapping[int, int]) -> list[set[int]]:
-        """Return what a group may be said to depend on, from the nearest to the furthest below.
-
-        An adder reads a bit that no other reads. So a bit that reads another source is mostly but a
-        node that two adders have in common, and so is one that is in the group itself.
-        """
-        passed = set(own)
-        found = []
-        while True:
-            sources = {source for node in own for source in self._sources(node, passed)}
-            found.append(sources)
-            shared = {node for node in sources if self._support.get(node, frozenset()) & sources}
-            if not shared:
-                return found
-            passed |= shared
-
-    def _choices(self, source: int) -> tuple[int, ...]:
-        return self._trits[-1 - source].values if source < 0 else (0, 1)
-
-    def _evaluate(
-        self,
-        own: Mapping[int, int],
-        sources: Sequence[int],
-        choices: Sequence[tuple[int, ...]],
-        cases: int,
-    ) -> NDArray[np.int64]:
-        """Return the weighted sum of some nodes in every case."""
-        inputs = {}
-        repeat = cases
-        for source, choice in zip(sources, choices, strict=True):
-            repeat //= len(choice)
-            column = np.tile(np.repeat(np.array(choice), repeat), cases // (repeat * len(choice)))
-            if source >= 0:
-                inputs[source] = bits_to_words(column)
+    def _functions(
+        self, diagrams: Diagrams, made: Mapping[int, int], variables: Sequence[int]
+    ) -> dict[int, Function]:
+        """Return the bits that an adder makes, and all before them, as functions of variables."""
+        known: dict[int, Function] = {0: 0}
+        for rank, variable in enumerate(variables):
+            if variable >= 0:
+                known[variable] = diagrams.choose(rank, (0, 1))
                 continue
-            for plane, value in zip(self._trits[-1 - source].planes, (-1, 1), strict=True):
-                inputs[plane >> 1] = bits_to_words(column == value)
-        values = self._aig.simulate_cone([2 * node for node in own], inputs)
-        total = np.zeros(cases, dtype=np.int64)
-        for node, weight in own.items():
-            bits = np.unpackbits(values[node].view(np.uint8), bitorder="little")[:cases]
-            total += bits.astype(np.int64) * weight
-        return total
+            trit = self._trits[-1 - variable]
+            for plane, value in zip(trit.planes, (-1, 1), strict=True):
+                known[plane >> 1] = diagrams.choose(rank, [v == value for v in trit.values])
+        # A bit comes after all that it depends on, other bits of the adder too.
+        for bit in made:
+            driver = self._drivers[bit]
+            for node in self._aig.cone([driver], known):
+                fanins = self._aig.fanins[node]
+                assert fanins is not None, "an input has no value"
+                known[node] = diagrams.both(*(known[each >> 1] ^ each & 1 for each in fanins))
+            known[bit] = known[driver >> 1] ^ driver & 1
+        return known
 
-    def _decode(self, weights: Mapping[int, int], totals: list[dict[int, int]]) -> None:
-        """Count what is left: nodes that are functions of one trit each."""
-        for node, weight in weights.items():
-            if node == 0 or weight % self._modulus == 0:
-                continue
-            source = self._variable(node)
-            choices = self._choices(source)
-            values = self._evaluate({node: weight}, [source], [choices], len(choices))
-            for choice, amount in zip(choices, values.tolist(), strict=True):
-                totals[-1 - source][choice] += amount
-
-    def _constant(self, totals: Sequence[Mapping[int, int]], signs: Sequence[int]) -> int:
-        constant = 0
-        for index, (total, sign) in enumerate(zip(totals, signs, strict=True)):
+    def _excess(self, signs: Sequence[int]) -> int:
+        """Return what the trits come to beyond their values."""
+        excess = 0
+        for index, (total, sign) in enumerate(zip(self._totals, signs, strict=True)):
             rests = {(amount - sign * value) % self._modulus for value, amount in total.items()}
             if len(rests) > 1:
                 raise SumError(f"output {index} does not count as {sign:+d} times its value")
-            constant += rests.pop()
-        return constant
+            excess += rests.pop()
+        return excess
 
 
-def _count(weights: dict[int, int], literal: Literal, weight: int) -> int:
-    """Count a literal, an inverse as 1 minus its node; return the constant."""
-    weights[literal >> 1] += -weight if literal & 1 else weight
-    return weight if literal & 1 else 0
+def _adders(sources: Mapping[int, frozenset[int]]) -> Iterator[list[int]]:
+    """Group bits to adders, and yield each of these before those whose bits it reads.
+
+    Whatever reads a bit is one adder, so bits that have a source in common are made together.
+    """
+    groups = _Groups(sources)
+    first_reader: dict[int, int] = {}
+    for bit, found in sources.items():
+        for source in found:
+            groups.join((bit, first_reader.setdefault(source, bit)))
+    while True:
+        pairs = {
+            (groups.of(source), groups.of(bit))
+            for bit, found in sources.items()
+            for source in found & sources.keys()
+        }
+        readers: dict[int, set[int]] = {groups.of(bit): set() for bit in sources}
+        for made, reader in pairs:
+            if made != reader:
+                readers[made].add(reader)
+        try:
+            order = list(TopologicalSorter(readers).static_order())
+        except CycleError as error:
+            # A bit that is another one's copy at another level joins the adders of both levels.
+            groups.join(error.args[1])
+            continue
+        members: dict[int, list[int]] = {group: [] for group in order}
+        for bit in sources:
+            members[groups.of(bit)].append(bit)
+        yield from members.values()
+        return
+
+
+class _Groups:
+    """A partition of bits that becomes coarser; a group is called by one of its bits."""
+
+    def __init__(self, bits: Iterable[int]):
+        self._parent = {bit: bit for bit in bits}
+
+    def of(self, bit: int) -> int:
+        """Return the group of a bit."""
+        while (parent := self._parent[bit]) != bit:
+            self._parent[bit] = bit = self._parent[parent]
+        return bit
+
+    def join(self, bits: Sequence[int]) -> None:
+        """Put bits into one group."""
+        for bit in bits[1:]:
+            self._parent[self.of(bit)] = self.of(bits[0])
+
+
+_Lines = dict[int, tuple[int, ...]]
+
+
+class _LinearForms:
+    """Weighted sums of functions, written as sums of one term for each variable."""
+
+    def __init__(self, diagrams: Diagrams, modulus: int):
+        self._diagrams = diagrams
+        self._modulus = modulus
+        self._found: dict[tuple[tuple[Function, int], ...], tuple[int, _Lines]] = {}
+
+    def of(self, weighted: Iterable[tuple[Function, int]]) -> tuple[int, _Lines]:
+        """Return the sum where all variables have their first values, and what each value adds.
+
+        Variables that add nothing are left out.
+
+        Raises
+        ------
+        SumError
+            If it is no such sum.
+        """
+        base = 0
+        weights: dict[Function, int] = defaultdict(int)
+        for function, weight in weighted:
+            base += weight * (function & 1)
+            weights[function & ~1] += -weight if function & 1 else weight
+        weights.pop(0, None)
+        items = ((function, weight % self._modulus) for function, weight in weights.items())
+        rest, lines = self._of_regular(tuple(sorted(item for item in items if item[1])))
+        return (base + rest) % self._modulus, lines
+
+    def _of_regular(self, weighted: tuple[tuple[Function, int], ...]) -> tuple[int, _Lines]:
+        if not weighted:
+            return 0, {}
+        found = self._found.get(weighted)
+        if found is None:
+            if len(self._found) >= _MAX_NODES:
+                raise SumError("an adder is too large to try")
+            found = self._found[weighted] = self._split(weighted)
+        return found
+
+    def _split(self, weighted: tuple[tuple[Function, int], ...]) -> tuple[int, _Lines]:
+        """Treat the first variable: whatever its value, the other ones must add the same."""
+        functions, weights = zip(*weighted, strict=True)
+        variable = self._diagrams.first_variable(functions)
+        # What the variable does not matter for is repeated for ever.
+        parts = zip(*(self._diagrams.parts(f, variable) for f in functions), strict=False)
+        bases, lines = zip(
+            *(self.of(zip(part, weights, strict=True)) for part in parts), strict=True
+        )
+        if any(others != lines[0] for others in lines):
+            raise SumError("an adder does not add")
+        amounts = tuple((base - bases[0]) % self._modulus for base in bases)
+        return bases[0], ({variable: amounts} if any(amounts) else {}) | lines[0]
