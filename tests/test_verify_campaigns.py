@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 from circuits import random_netlist
 
-from trilut import sim
+from trilut import Head, Netlist, sim
 from trilut.encoder import FeatureVectors
 from trilut.hdl import write_verilog
-from trilut.verify.campaigns import draw_mutants, flip_survey, mutation_campaign
+from trilut.verify.campaigns import flip_survey, mutation_campaign
+from trilut.verify.mutants import Mutant, MutantProof, Verdict, draw_mutants
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +44,33 @@ def test_each_mutant_is_killed_missed_or_equivalent(tmp_path):
     few = np.random.default_rng(0).choice(everything, 20, replace=False)
     result = mutation_campaign(design, mutants, few, out=tmp_path / "few")
     complete = mutation_campaign(design, mutants, everything, out=tmp_path / "all")
-    # What no input at all tells from the netlist is exactly what the proof says.
-    assert complete.missed == ()
-    assert set(complete.equivalent) == set(result.equivalent)
-    assert 0 < len(result.equivalent) < len(mutants)
-    assert result.num_killed + len(result.missed) == complete.num_killed
-    assert result.kill_rate == result.num_killed / complete.num_killed
+    # What no input at all tells from the netlist is exactly what the proof says, and it says so
+    # without the vectors.
+    assert complete.missed == complete.hidden == ()
+    assert complete.killed == complete.refused == result.refused
+    assert 0 < result.num_equivalent == len(mutants) - len(complete.killed)
+    assert set(result.killed) | set(result.missed) == set(complete.killed)
+    assert result.kill_rate == len(result.killed) / len(complete.killed) < complete.kill_rate == 1
+
+
+def test_the_proof_tells_equivalent_hidden_and_visible_mutants(tmp_path):
+    minimum = np.array([-1, -1, -1, -1, 0, 0, -1, 0, 1], dtype=np.int8)
+    inverse = np.array([1, 1, 1, 0, 0, 0, -1, -1, -1], dtype=np.int8)
+    # Net 2 and its inverse, net 3, are never both TRUE, and come to nothing in the first score.
+    net = Netlist(
+        2,
+        np.stack([minimum, inverse, minimum]),
+        np.array([0, 2, 2]),
+        np.array([1, 2, 3]),
+        np.array([2, 3, 4]),
+        head=Head(("one", "other"), (2, 1)),
+    )
+    proof = MutantProof(write_verilog(net, tmp_path, optimized=False, scores=True))
+    assert proof.verdict(Mutant(2, 1, 1, -1)) is Verdict.EQUIVALENT
+    assert proof.verdict(Mutant(0, 1, 1, -1)) is Verdict.HIDDEN
+    assert proof.verdict(Mutant(1, 1, 1, 0)) is Verdict.VISIBLE
+    # Nothing is left of the mutants before.
+    assert proof.verdict(Mutant(0, 1, 1, -1)) is Verdict.HIDDEN
 
 
 def test_every_register_bit_meets_every_vector(design, vectors, tmp_path):

@@ -384,12 +384,8 @@ def campaign_file(
     """
     from trilut.hdl import write_verilog
     from trilut.sim import stimulus
-    from trilut.verify.campaigns import (
-        draw_mutants,
-        flip_survey,
-        mutation_campaign,
-        regression_vectors,
-    )
+    from trilut.verify.campaigns import flip_survey, mutation_campaign, regression_vectors
+    from trilut.verify.mutants import draw_mutants
 
     net = load(path)
     samples = netlist_dataset(net, name=data).test.x
@@ -409,7 +405,7 @@ def campaign_file(
         vectors = regression_vectors(net, samples, rng, num_random)
         mutants = draw_mutants(design.classifier.netlist, count, rng)
         result = mutation_campaign(design, mutants, vectors, out=out, progress=stage.update)
-        stage.finish(f"{result.num_killed:,} of {result.num_faults:,} faults seen")
+        stage.finish(f"{len(result.killed):,} of {result.num_visible:,} faults seen")
     return result
 
 

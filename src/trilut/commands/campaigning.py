@@ -77,9 +77,12 @@ def _campaign(args: argparse.Namespace) -> None:
     else:
         rows = {
             "mutants": f"{result.num_mutants:,}",
-            "killed by vectors": f"{result.num_killed:,} of {result.num_faults:,} "
+            "equivalent": f"{result.num_equivalent:,}, proven to change no output trit",
+            "refused by the proof": f"{len(result.refused):,} of "
+            f"{result.num_mutants - result.num_equivalent:,} that are not equivalent",
+            "hidden": f"{len(result.hidden):,} of them, which no input shows at the ports",
+            "killed by vectors": f"{len(result.killed):,} of {result.num_visible:,} others "
             f"({result.kill_rate:.2%}) with {result.num_vectors:,} vectors",
-            "missed": f"{len(result.missed):,}, for which the solver has an input",
-            "no fault that the ports must show": f"{len(result.equivalent):,}, by the solver",
+            "missed by vectors": f"{len(result.missed):,}",
         }
     print_result(args, f"{args.net.name}: {args.kind}", rows, asdict(result))

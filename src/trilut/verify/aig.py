@@ -84,17 +84,28 @@ class Aig:
         """Return the or of some literals."""
         return self.all(literal ^ 1 for literal in literals) ^ 1
 
-    def simulate(self, patterns: Mapping[Literal, Words]) -> Words:
+    def shrink(self, size: int) -> None:
+        """Forget all nodes but the first ones."""
+        for fanin in self.fanins[size:]:
+            if fanin is not None:
+                del self._ands[fanin]
+        del self.fanins[size:]
+
+    def simulate(self, patterns: Mapping[Literal, Words], before: Words | None = None) -> Words:
         """Return the value of every node [node, word] for patterns of the inputs.
 
-        Inputs that have no pattern are FALSE.
+        Inputs that have no pattern are FALSE. What was returned before the graph grew, for the same
+        patterns, need not be computed again.
         """
         width = len(next(iter(patterns.values()))) if patterns else 1
         values = np.zeros((len(self), width), dtype=np.uint64)
         for literal, words in patterns.items():
             values[literal >> 1] = words
-        for node, fanin in enumerate(self.fanins):
-            if fanin is not None:
+        first = 0 if before is None else len(before)
+        if before is not None:
+            values[:first] = before
+        for node in range(first, len(self)):
+            if (fanin := self.fanins[node]) is not None:
                 a, b = fanin
                 left, right = values[a >> 1], values[b >> 1]
                 np.bitwise_and(

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,26 +16,19 @@ from numpy.typing import ArrayLike, NDArray
 from trilut.encoder import FeatureVectors
 from trilut.errors import NetlistError, ToolError
 from trilut.files import make_directory, write_atomically
-from trilut.gates import truth_values
 from trilut.hdl.verilog import VerilogDesign
 from trilut.head import Decisions
 from trilut.netlist import Netlist
-from trilut.reach import possible_values, reachable_rows
 from trilut.sim.equivalence import all_inputs
 from trilut.sim.regression import reference_model
 from trilut.sim.rtl import RtlModel, build_rtl
 from trilut.sim.stimulus import Vectors, stimulus
-from trilut.verify.aig import FALSE, TRUE, Aig, Literal
 from trilut.verify.coverage import measure_coverage
-from trilut.verify.inputs import Inputs
-from trilut.verify.specification import Trit, cases, equal, signed_sum
-from trilut.verify.sweep import Sweeper
+from trilut.verify.mutants import CODES, Mutant, MutantProof, Verdict, wrong_planes
 
 __all__ = [
     "FlipSurvey",
-    "Mutant",
     "MutationResult",
-    "draw_mutants",
     "flip_survey",
     "mutation_campaign",
     "regression_vectors",
@@ -48,33 +40,11 @@ Progress = Callable[[int, int], None]
 # Rows of tables that a SAT solver may look for a vector for.
 _MAX_QUESTIONS = 300
 _MAX_EXHAUSTIVE = 1 << 14
-# The dual-rail code of each trit, plus in the higher bit.
-_CODES = {-1: 0b01, 0: 0b00, 1: 0b10}
-
-
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    """One wrong entry of one truth table.
-
-    Parameters
-    ----------
-    gate : int
-        The gate of the netlist that was built.
-    a, b : int
-        The input values for which it is wrong.
-    value : int
-        What it gives instead.
-    """
-
-    gate: int
-    a: int
-    b: int
-    value: int
 
 
 @dataclass(frozen=True, slots=True)
 class MutationResult:
-    """What a regression saw of mutants.
+    """What a regression and a proof see of mutants, each without regard to the other.
 
     Parameters
     ----------
@@ -82,50 +52,42 @@ class MutationResult:
         Number of mutants.
     num_vectors : int
         Number of vectors that each was tried on, at most.
-    equivalent : tuple of Mutant
-        Those that are proven to change nothing at the ports, whatever comes in, as long as output
-        trits take values that they can take in the netlist; of others the sums may make anything.
-        They count as no faults.
-    missed : tuple of Mutant
-        Those that change some output, but for none of the vectors.
+    killed : tuple of Mutant
+        Those that some vector told from the netlist.
+    refused : tuple of Mutant
+        Those for which a solver has an input with another output trit.
+    hidden : tuple of Mutant
+        Those of them that were not killed, and that no input shows at the ports: scores come out
+        right, or an output trit takes a value that it never takes in the netlist, of which the sums
+        may make anything.
     """
 
     num_mutants: int
     num_vectors: int
-    equivalent: tuple[Mutant, ...]
-    missed: tuple[Mutant, ...]
+    killed: tuple[Mutant, ...]
+    refused: tuple[Mutant, ...]
+    hidden: tuple[Mutant, ...]
 
     @property
-    def num_faults(self) -> int:
-        """Number of mutants that can be told from the netlist at the ports."""
-        return self.num_mutants - len(self.equivalent)
+    def num_equivalent(self) -> int:
+        """Number of mutants that are proven to change no output trit, whatever comes in."""
+        return self.num_mutants - len({*self.killed, *self.refused})
 
     @property
-    def num_killed(self) -> int:
-        """Number of mutants that some vector told from the netlist."""
-        return self.num_faults - len(self.missed)
+    def num_visible(self) -> int:
+        """Number of mutants that some input shows at the ports."""
+        return self.num_mutants - self.num_equivalent - len(self.hidden)
+
+    @property
+    def missed(self) -> tuple[Mutant, ...]:
+        """The mutants that some input shows at the ports, but none of the vectors."""
+        seen = {*self.killed, *self.hidden}
+        return tuple(mutant for mutant in self.refused if mutant not in seen)
 
     @property
     def kill_rate(self) -> float:
-        """Share of the faults that some vector told from the netlist."""
-        return self.num_killed / self.num_faults if self.num_faults else 1.0
-
-
-def draw_mutants(net: Netlist, count: int, rng: np.random.Generator) -> list[Mutant]:
-    """Draw different mutants of a netlist; fewer if it has fewer table entries.
-
-    Any entry may be drawn, one whose inputs never occur too: such a mutant is no fault at all.
-    """
-    values = _values(net)
-    rows = [(a, b) for a in values for b in values]
-    entries = rng.permutation(net.num_gates * len(rows))[:count]
-    mutants = []
-    for entry in entries.tolist():
-        gate, row = divmod(entry, len(rows))
-        others = [value for value in values if value != net.table[gate, row]]
-        a, b = rows[row]
-        mutants.append(Mutant(gate, a, b, int(rng.choice(others))))
-    return mutants
+        """Share of the visible mutants that were killed."""
+        return len(self.killed) / self.num_visible if self.num_visible else 1.0
 
 
 def regression_vectors(
@@ -153,9 +115,10 @@ def mutation_campaign(
     out: Path,
     progress: Progress | None = None,
 ) -> MutationResult:
-    """Simulate every mutant of a design until a vector tells it from the netlist.
+    """Simulate every mutant of a design until a vector tells it from the netlist, and prove it.
 
-    Of those that no vector tells, a SAT solver finds out whether they are faults at all.
+    Every mutant is given to a solver too, which finds an input for which an output trit is wrong or
+    proves that there is none.
 
     Parameters
     ----------
@@ -177,122 +140,20 @@ def mutation_campaign(
     """
     text = _mutated(design, mutants)
     model, expected = _prepared(design, text, vectors, out)
-    proof = _MutantProof(design)
-    equivalent: list[Mutant] = []
-    missed: list[Mutant] = []
+    proof = MutantProof(design)
+    killed: list[Mutant] = []
+    refused: list[Mutant] = []
+    hidden: list[Mutant] = []
     for number, mutant in enumerate(mutants, start=1):
         model.select = number
-        if not _differs(model, vectors, expected):
-            (missed if proof.is_fault(mutant) else equivalent).append(mutant)
+        is_killed = _differs(model, vectors, expected)
+        verdict = proof.verdict(mutant, is_visible=is_killed)
+        killed += [mutant] if is_killed else []
+        refused += [mutant] if verdict is not Verdict.EQUIVALENT else []
+        hidden += [mutant] if verdict is Verdict.HIDDEN else []
         if progress:
             progress(number, len(mutants))
-    return MutationResult(len(mutants), len(vectors), tuple(equivalent), tuple(missed))
-
-
-class _MutantProof:
-    """Finds out whether a mutant changes a score, or an output trit without a head, for any input.
-
-    A wrong value may be one that its readers were not built for, so the mutant is made of the
-    formulas of the hardware, not of tables.
-    """
-
-    def __init__(self, design: VerilogDesign) -> None:
-        self._net = design.classifier.netlist
-        self._aig = Aig()
-        self._inputs = Inputs(self._aig, self._net).trits
-        self._formulas = {
-            gate: formulas
-            for plan in design.classifier.plans
-            for gate, formulas in zip(plan.gates, plan.formulas, strict=True)
-        }
-        self._possible = possible_values(self._net, reachable_rows(self._net))
-        self._right = self._nets(None)
-        self._sweeper = Sweeper(self._aig)
-
-    def is_fault(self, mutant: Mutant) -> bool:
-        nets = self._nets(mutant)
-        outputs = self._net.outputs.tolist()
-        pairs = [(self._right[net], nets[net]) for net in outputs]
-        head = self._net.head
-        ends = np.cumsum(head.group_sizes if head else [1] * len(pairs)).tolist()
-        groups = [pairs[start:end] for start, end in pairwise([0, *ends])]
-        differs = self._aig.any(self._differs(group, head is not None) for group in groups)
-        # Sums may make what they like of a value that they were not built for.
-        expected = [self._is_expected(net, nets[net]) for net in outputs] if head else []
-        return self._sweeper.example([differs, *dict.fromkeys(expected)]) is not None
-
-    def _is_expected(self, net: int, trit: Trit) -> Literal:
-        values = zip(self._possible[net].tolist(), cases(self._aig, trit), strict=True)
-        return self._aig.any(literal for is_possible, literal in values if is_possible)
-
-    def _differs(self, pairs: Sequence[tuple[Trit, Trit]], is_summed: bool) -> Literal:
-        """Return whether some trits, or only their sums, are not what they should be."""
-        wrong = [pair for pair in pairs if pair[0] != pair[1]]
-        if not is_summed:
-            planes = [self._aig.differ(*both) for pair in wrong for both in zip(*pair, strict=True)]
-            return self._aig.any(planes)
-        # A sum is wrong by what enters with the wrong weight: compare what is added on both sides.
-        left = [plane for (_, plus), (minus, _) in wrong for plane in (plus, minus)]
-        right = [plane for (minus, _), (_, plus) in wrong for plane in (plus, minus)]
-        return equal(self._aig, self._count(left), self._count(right)) ^ 1
-
-    def _count(self, literals: Sequence[Literal]) -> list[Literal]:
-        total = [FALSE]
-        for literal in literals:
-            total = signed_sum(self._aig, total, [literal, FALSE], len(total) + 1)
-        return total
-
-    def _nets(self, mutant: Mutant | None) -> list[Trit]:
-        """Return every net; what a mutant does not reach is the same nodes as without it."""
-        aig = self._aig
-        nets = list(self._inputs)
-        sources = zip(self._net.a.tolist(), self._net.b.tolist(), strict=True)
-        for gate, (a, b) in enumerate(sources):
-            bits = {"one": TRUE}
-            bits |= {"a_minus": nets[a][0], "a_plus": nets[a][1]}
-            bits |= {"b_minus": nets[b][0], "b_plus": nets[b][1]}
-            wires = {name: _Wire(aig, literal) for name, literal in bits.items()}
-            plus, minus = (plane.build(wires).literal for plane in self._formulas[gate])
-            if mutant is not None and gate == mutant.gate:
-                here = aig.both(
-                    cases(aig, nets[a])[mutant.a + 1], cases(aig, nets[b])[mutant.b + 1]
-                )
-                flip = _flip(self._net, mutant)
-                plus = aig.differ(plus, here) if flip & 2 else plus
-                minus = aig.differ(minus, here) if flip & 1 else minus
-            nets.append((minus, plus))
-        return nets
-
-
-@dataclass(frozen=True, slots=True)
-class _Wire:
-    """A literal with the operators that a formula needs."""
-
-    aig: Aig
-    literal: Literal
-
-    def __and__(self, other: "_Wire") -> "_Wire":
-        return _Wire(self.aig, self.aig.both(self.literal, other.literal))
-
-    def __or__(self, other: "_Wire") -> "_Wire":
-        return _Wire(self.aig, self.aig.either(self.literal, other.literal))
-
-    def __xor__(self, other: "_Wire") -> "_Wire":
-        return _Wire(self.aig, self.aig.differ(self.literal, other.literal))
-
-    def __invert__(self) -> "_Wire":
-        return _Wire(self.aig, self.literal ^ 1)
-
-
-def _flip(net: Netlist, mutant: Mutant) -> int:
-    """Return which planes of the gate are wrong in the row of a mutant."""
-    values = _values(net)
-    row = values.index(mutant.a) * len(values) + values.index(mutant.b)
-    return _CODES[int(net.table[mutant.gate, row])] ^ _CODES[mutant.value]
-
-
-def _values(net: Netlist) -> list[int]:
-    return [int(value) for value in truth_values(net.valence)]
+    return MutationResult(len(mutants), len(vectors), tuple(killed), tuple(refused), tuple(hidden))
 
 
 def _differs(model: RtlModel, vectors: Vectors, expected: dict[str, NDArray[np.int64]]) -> bool:
@@ -437,11 +298,11 @@ def _mutated(design: VerilogDesign, mutants: Sequence[Mutant]) -> str:
             places[gate] = (plan.level, neuron, position)
     for number, mutant in enumerate(mutants, start=1):
         _, _, position = places[mutant.gate]
-        flip = _flip(net, mutant)
+        flip = wrong_planes(net, mutant)
         conditions = [f"{design.top}.select == {number}"]
         for source, value in ((net.a, mutant.a), (net.b, mutant.b)):
             place = 2 * position[int(source[mutant.gate])]
-            conditions.append(f"i[{place + 1}:{place}] == 2'd{_CODES[value]}")
+            conditions.append(f"i[{place + 1}:{place}] == 2'd{CODES[value]}")
         fault = f"(({' && '.join(conditions)}) ? 2'd{flip} : 2'd0)"
         faults.setdefault(mutant.gate, []).append(fault)
     text = design.path.read_text()
