@@ -46,9 +46,9 @@ INTRODUCTION = """
 Written by `make bench-training` (benchmarks/training_accuracy.py; the settings are in
 benchmarks/training_rows.py). Accuracy is that of the hardened circuit on the test set, in per cent,
 mean ± standard deviation over the seeds, which differ in wiring, gates, batches and the split of
-the samples. *Soft* is the training forward, and the *gap* is soft minus hardened. Settings of the
-synthetic rows and of digits were chosen by validation accuracy; those of the images are first
-guesses. CPU-seconds are those of one training with everything: encoding, compilation, measurements.
+the samples. *Soft* is the training forward, and the *gap* is soft minus hardened. Settings were
+chosen by validation accuracy: of the synthetic rows and of digits over the seeds, of the larger
+images in a few trainings with one seed, which leaves room. CPU-seconds are those of one training with everything: encoding, compilation, measurements.
 """
 
 ABOUT_SYNTHETIC = """
