@@ -114,7 +114,8 @@ def test_every_experiment_has_a_name_and_runs_that_are_shared():
     every = list(EXPERIMENTS.values())
     separate = sum(len(needed_runs([experiment], small)) for experiment in every)
     assert len(needed_runs(every, small)) < separate / 2
-    assert len(needed_runs(every, SCALES["full"])) > len(needed_runs(every, small))
+    work = {name: sum(r.work for r in needed_runs(every, s)) for name, s in SCALES.items()}
+    assert work["full"] > 100 * work["small"]
 
 
 def test_full_scale_is_the_papers():
@@ -189,6 +190,26 @@ def test_runs_are_trained_once_and_kept_on_resume(tmp_path, monkeypatch):
     again = run_paper(["one"], tmp_path, scale=SCALES["small"], resume=True)
     assert (first.trained, first.kept, again.trained, again.kept) == (1, 0, 0, 1)
     assert again.cpu_seconds == first.cpu_seconds > 0
+
+
+def test_trainings_in_processes_of_their_own_are_the_same(trained, tmp_path, monkeypatch):
+    runs = [TINY, Run(TINY.dataset, {**SETTINGS, "seed": 1})]
+    experiment = Experiment("two", "Two", lambda scale: runs, lambda r, scale: Section("note"))
+    monkeypatch.setitem(EXPERIMENTS, "two", experiment)
+    result = run_paper(["two"], tmp_path, scale=SCALES["small"], jobs=2)
+    assert result.trained == 2
+    apart = RunStore(tmp_path / "runs").load(TINY)
+    assert np.array_equal(apart.netlist.table, trained[1].netlist.table)
+    assert apart.evaluation == trained[1].evaluation
+
+
+def test_failure_in_another_process_is_told(tmp_path, monkeypatch):
+    bad = [Run(TINY.dataset, {**SETTINGS, "layers": (8, 3), "seed": s}) for s in (0, 1)]
+    experiment = Experiment("bad", "Bad", lambda scale: bad, lambda r, scale: Section("note"))
+    monkeypatch.setitem(EXPERIMENTS, "bad", experiment)
+    message = "^The last layer has 3 gates, expected a multiple of the 2 classes$"
+    with pytest.raises(TrilutError, match=message):
+        run_paper(["bad"], tmp_path, scale=SCALES["small"], jobs=2)
 
 
 def test_page_shows_tables_figures_and_verdicts(tmp_path):

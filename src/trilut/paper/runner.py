@@ -1,9 +1,12 @@
 """Running experiments: which there are, training what they need, and writing the page."""
 
+import functools
 import math
 import time
 from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 from trilut import interrupt
@@ -28,7 +31,7 @@ EXPERIMENTS = {
 """All experiments, in the order of the page."""
 
 SCALES = {
-    "small": Scale("small", (0,), 2000, shrink=12, image_steps=600, images=(10_000, 2000)),
+    "small": Scale("small", (0, 1, 2), 2000, shrink=12, image_steps=600, images=(10_000, 2000)),
     "full": Scale("full", (0, 1, 2), 5000),
 }
 """What one machine can do in half an hour, and what the paper did."""
@@ -77,7 +80,7 @@ def needed_runs(experiments: Iterable[Experiment], scale: Scale) -> list[Run]:
 
 
 def run_paper(
-    names: Iterable[str], output: Path, *, scale: Scale, resume: bool = False
+    names: Iterable[str], output: Path, *, scale: Scale, resume: bool = False, jobs: int = 1
 ) -> PaperResult:
     """Train what the experiments need and write their page.
 
@@ -90,6 +93,8 @@ def run_paper(
     resume : bool
         Whether to keep the trainings that are there and go on with one that was interrupted;
         otherwise all start anew.
+    jobs : int
+        Trainings at a time, each in a process of its own if there are several.
     """
     experiments = select_experiments(names)
     runs = needed_runs(experiments, scale)
@@ -101,7 +106,11 @@ def run_paper(
     # What is missing should not be found out after half an hour.
     for name in sorted({run.dataset for run in pending}):
         load_dataset(name)
-    results |= _train_all(pending, store, resume=resume)
+    if not resume:
+        for run in pending:
+            store.forget(run)
+    train_all = _train_one_by_one if jobs == 1 else functools.partial(_train_apart, jobs=jobs)
+    results |= train_all(pending, store)
     seconds = sum(float(result.record["cpu_seconds"]) for result in results.values())
     with stages() as show:
         stage = show.start("page")
@@ -117,36 +126,83 @@ def run_paper(
     return PaperResult(page, len(runs) - kept, kept, seconds)
 
 
-def _train_all(runs: list[Run], store: RunStore, *, resume: bool) -> dict[str, RunResult]:
+def _train_one_by_one(runs: list[Run], store: RunStore) -> dict[str, RunResult]:
     """Train with one bar for all, so that it shows when everything will be done."""
     results: dict[str, RunResult] = {}
-    total = sum(run.work for run in runs)
-    done = 0
-    start = time.monotonic()
+    progress = _Progress(runs)
     with stages() as show:
         stage = show.start("train")
-        for number, run in enumerate(runs, start=1):
-            if not resume:
-                store.forget(run)
-            title = f"{number} of {len(runs)}, {run.title}"
-            before = done
+        for run in runs:
 
-            def progress(
-                share: float, info: str, *, run: Run = run, before: int = before, title: str = title
-            ) -> None:
-                stage.update(before + int(share * run.work), total, f"{title}: {info}")
+            def report(share: float, info: str, *, run: Run = run) -> None:
+                stage.update(*progress.during(run, share), f"{run.title}: {info}")
 
-            progress(0, "compiling")
+            report(0, "compiling")
             with interrupt.deferred():
-                result = results[run.key] = store.train(run, progress)
-            done += run.work
-            talk(f"{title}: {percent(result.evaluation.accuracy)}{_remaining(start, done, total)}")
+                results[run.key] = store.train(run, report)
+            talk(progress.finish(results[run.key]))
         stage.finish(f"{len(runs)} trainings")
     return results
 
 
-def _remaining(start: float, done: int, total: int) -> str:
-    if done >= total:
-        return ""
-    seconds = (time.monotonic() - start) * (total - done) / done
-    return f", about {math.ceil(seconds / 60)} min left"
+def _train_apart(runs: list[Run], store: RunStore, *, jobs: int) -> dict[str, RunResult]:
+    """Train several at a time, the longest first, so that none is left alone at the end."""
+    results: dict[str, RunResult] = {}
+    progress = _Progress(runs)
+    # A forked process would share the threads of JAX.
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), initializer=interrupt.install)
+    try:
+        with stages() as show:
+            stage = show.start("train")
+            ordered = sorted(runs, key=lambda run: -run.work)
+            waiting = {pool.submit(_train_and_store, run, store) for run in ordered}
+            while waiting:
+                finished, waiting = wait(waiting, timeout=1, return_when=FIRST_COMPLETED)
+                stage.update(*progress.so_far, f"{jobs} at a time")
+                for future in finished:
+                    result = future.result()
+                    results[result.run.key] = result
+                    talk(progress.finish(result))
+            stage.finish(f"{len(runs)} trainings")
+    finally:
+        # After Ctrl-C, which the processes get too: they write checkpoints and end.
+        pool.shutdown(cancel_futures=True)
+    return results
+
+
+def _train_and_store(run: Run, store: RunStore) -> RunResult:
+    with interrupt.deferred():
+        return store.train(run, lambda share, info: interrupt.check())
+
+
+class _Progress:
+    """How much of the work is done, and how long the rest will take."""
+
+    def __init__(self, runs: list[Run]) -> None:
+        self._total = sum(run.work for run in runs)
+        self._num_runs, self._num_finished = len(runs), 0
+        self._done = 0
+        self._start = time.monotonic()
+
+    @property
+    def so_far(self) -> tuple[int, int]:
+        """The finished work, and all of it."""
+        return self._done, self._total
+
+    def during(self, run: Run, share: float) -> tuple[int, int]:
+        """Return the work that is done with a share of a run, and all of it."""
+        return self._done + int(share * run.work), self._total
+
+    def finish(self, result: RunResult) -> str:
+        """Count a run as finished, and say so."""
+        self._done += result.run.work
+        self._num_finished += 1
+        number = f"{self._num_finished} of {self._num_runs}"
+        accuracy = percent(result.evaluation.accuracy)
+        return f"{number}, {result.run.title}: {accuracy}{self._remaining()}"
+
+    def _remaining(self) -> str:
+        if self._done >= self._total:
+            return ""
+        seconds = (time.monotonic() - self._start) * (self._total - self._done) / self._done
+        return f", about {math.ceil(seconds / 60)} min left"
