@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -23,16 +24,31 @@ __all__ = [
     "landscape_figure",
     "loss_figure",
     "loss_landscape_figure",
+    "overlay_figure",
     "profile_figure",
     "scaling_figure",
     "separation_figure",
     "sweep_figure",
 ]
 
-LABELS = {"dlgn": "DLGN", "paper": "PST", "hard": "hard", "ceiling": "encoding ceiling"}
+LABELS = {
+    "dlgn": "DLGN",
+    "paper": "PST",
+    "hard": "hard",
+    "fine": "hard, K=8",
+    "untrained": "untrained",
+    "ceiling": "encoding ceiling",
+}
 """What the recipes are called on the page."""
 
-_COLOURS = {"dlgn": "#4c78a8", "paper": "#f58518", "hard": "#54a24b", "ceiling": "#888888"}
+_COLOURS = {
+    "dlgn": "#4c78a8",
+    "paper": "#f58518",
+    "hard": "#54a24b",
+    "fine": "#2f6b2a",
+    "untrained": "#b279a2",
+    "ceiling": "#888888",
+}
 _GALLERY = 120
 
 
@@ -52,17 +68,33 @@ def gap_figure(gaps: Mapping[str, Mapping[str, float]]) -> str:
 
 
 @styled
-def class_figure(accuracies: Mapping[str, Mapping[str, float | None]]) -> str:
-    """Draw the accuracy of each class as bars, one for each recipe."""
-    names = next(iter(accuracies.values()))
-    values = {
-        name: {recipe: by_class[name] or 0.0 for recipe, by_class in accuracies.items()}
-        for name in names
-    }
-    figure, axes = _subplots(1, 1, 9, 3)
-    _bars(axes[0, 0], values)
-    axes[0, 0].set_ylabel("hardened accuracy (%)")
+def class_figure(
+    networks: Mapping[str, Mapping[str, Mapping[str, float | None]]],
+) -> str:
+    """Draw the accuracy of each class as bars, one for each recipe; a plot for each network."""
+    figure, axes = _subplots(2, (len(networks) + 1) // 2, 5.2, 2.6)
+    for axis, (network, accuracies) in zip(axes.ravel(), networks.items(), strict=True):
+        names = next(iter(accuracies.values()))
+        values = {
+            name: {recipe: by_class[name] or 0.0 for recipe, by_class in accuracies.items()}
+            for name in names
+        }
+        _bars(axis, values)
+        axis.tick_params(axis="x", rotation=45)
+        axis.set_title(network)
+    for row in axes:
+        row[0].set_ylabel("hardened accuracy (%)")
+    _one_legend(figure, axes)
     return svg_file(figure)
+
+
+def _one_legend(figure: Figure, axes: Any) -> None:
+    """Put one legend above all plots instead of one into each."""
+    for axis in axes.ravel():
+        if legend := axis.get_legend():
+            legend.remove()
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
 
 
 def _bars(axis: Any, values: Mapping[str, Mapping[str, float]]) -> None:
@@ -179,28 +211,38 @@ def entropy_figure(
         )
         axis.set_title(f"UNKNOWN, {LABELS[recipe]}; lines: entropy", fontsize=9)
     axes[0, 0].set_title("Bayes entropy H(y|x), bits", fontsize=9)
+    for axis in axes[0]:
+        axis.set_xlabel("x")
+    axes[0, 0].set_ylabel("y")
     return svg_file(figure)
 
 
 @styled
-def sweep_figure(name: str, places: Sequence[float], curves: Mapping[str, Sequence[float]]) -> str:
-    """Draw accuracies over a setting."""
-    figure, axes = _subplots(1, 1, 5, 3)
-    axis = axes[0, 0]
-    for recipe, values in curves.items():
-        style = ":" if recipe == "ceiling" else "-"
-        axis.plot(
-            places,
-            100 * np.array(values),
-            style,
-            marker=".",
-            color=_COLOURS[recipe],
-            label=LABELS[recipe],
-        )
-    axis.set_xlabel(name)
-    axis.set_ylabel("hardened accuracy (%)")
-    axis.legend()
-    axis.grid()
+def sweep_figure(
+    name: str,
+    places: Sequence[float],
+    accuracies: Mapping[str, Sequence[float]],
+    unknown: Mapping[str, Sequence[float]],
+) -> str:
+    """Draw accuracies and shares of UNKNOWN over a setting, at equal distances."""
+    figure, axes = _subplots(1, 2, 4.5, 3)
+    for axis, curves in zip(axes[0], (accuracies, unknown), strict=True):
+        for recipe, values in curves.items():
+            axis.plot(
+                range(len(places)),
+                100 * np.array(values),
+                ":" if recipe in ("ceiling", "untrained") else "-",
+                marker=".",
+                color=_COLOURS[recipe],
+                label=LABELS[recipe],
+            )
+        axis.set_xticks(range(len(places)), [f"{place:g}" for place in places])
+        axis.set_xlabel(name)
+        axis.legend()
+        axis.grid()
+    axes[0, 0].set_ylabel("hardened accuracy (%)")
+    axes[0, 1].set_ylabel("UNKNOWN outputs (%)")
+    axes[0, 1].set_ylim(bottom=0)
     return svg_file(figure)
 
 
@@ -262,11 +304,26 @@ def loss_figure(curves: Mapping[str, Mapping[str, Sequence[Mapping[str, float]]]
             )
         axis.set_title(network, fontsize=9)
         axis.grid()
-    axes[0, 0].legend()
+    _one_legend(figure, axes)
     for axis in axes[-1]:
         axis.set_xlabel("step")
     for row in axes:
         row[0].set_ylabel("loss")
+    return svg_file(figure)
+
+
+@styled
+def overlay_figure(curves: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
+    """Draw the course of the loss of several networks in one plot."""
+    figure, axes = _subplots(1, 1, 6, 3)
+    shades = matplotlib.colormaps["YlOrBr"](np.linspace(0.35, 0.95, len(curves)))
+    for colour, (network, history) in zip(shades, curves.items(), strict=True):
+        steps, losses = ([line[key] for line in history] for key in ("step", "loss"))
+        axes[0, 0].semilogy(steps, losses, color=colour, label=network)
+    axes[0, 0].set_xlabel("step")
+    axes[0, 0].set_ylabel("loss of PST")
+    axes[0, 0].grid()
+    axes[0, 0].legend(ncols=2)
     return svg_file(figure)
 
 

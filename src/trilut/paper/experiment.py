@@ -93,12 +93,15 @@ class Experiment:
         The trainings that it needs at a scale. Experiments share the runs that they have in common.
     build : callable
         Makes its section from the finished runs.
+    repeats : str
+        Which tables and figures of the paper these are, by their captions.
     """
 
     name: str
     title: str
     runs: Callable[[Scale], list[Run]]
     build: Callable[[Results, Scale], Section]
+    repeats: str = ""
 
 
 def number(value: float | None, digits: int = 1) -> str:

@@ -25,6 +25,8 @@ from trilut.paper.runs import Run, RunResult
 __all__ = ["SCALING"]
 
 _NETWORKS = ("small", "deeper", "medium", "large", "vlarge", "huge")
+# Those that the paper shows class by class and margin by margin.
+_COMPARED = ("small", "large", "vlarge", "huge")
 _WIRING_SEED = 42
 
 _RECIPES: Mapping[str, Mapping[str, Any]] = {
@@ -69,8 +71,12 @@ def _all_runs(scale: Scale) -> list[Run]:
     ]
 
 
-def _huge_runs(scale: Scale) -> list[Run]:
-    return [_run(scale, "huge", recipe) for recipe in ("dlgn", "paper", "hard")]
+def _compared_runs(scale: Scale) -> list[Run]:
+    return [
+        _run(scale, network, recipe)
+        for network in _COMPARED
+        for recipe in ("dlgn", "paper", "hard")
+    ]
 
 
 def _naive_runs(scale: Scale) -> list[Run]:
@@ -472,31 +478,32 @@ def _landscape(results: Results, scale: Scale) -> Section:
 
 def _classes(results: Results, scale: Scale) -> Section:
     got = {
-        recipe: results[_run(scale, "huge", recipe).key].evaluation.class_accuracy
-        for recipe in ("dlgn", "paper", "hard")
+        network: {
+            recipe: results[_run(scale, network, recipe).key].evaluation.class_accuracy
+            for recipe in ("dlgn", "paper", "hard")
+        }
+        for network in _COMPARED
     }
-    rows = [
-        [
-            name,
-            number(theirs["dlgn_huge"]),
-            share(got["dlgn"][name]),
-            number(theirs["huge"]),
-            share(got["paper"][name]),
-            share(got["hard"][name]),
-        ]
-        for name, theirs in published("classes").items()
-    ]
     spread = {
         recipe: float(np.std(values) / np.mean(values))
-        for recipe, values in ((r, [v or 0.0 for v in a.values()]) for r, a in got.items())
+        for recipe, values in ((r, [v or 0.0 for v in a.values()]) for r, a in got["huge"].items())
     }
     return Section(
-        _how(scale) + " Hardened accuracy of each class, network *huge*.",
-        [Table(["class", "DLGN, paper", "DLGN", "PST, paper", "PST", "hard"], rows)],
+        _how(scale) + " Hardened accuracy of each class: of the paper's DLGN, where it is given, "
+        "and PST; and here of DLGN, PST and `hard`.",
+        [
+            Table(
+                ["class", *(f"{name}: paper; DLGN / PST / hard" for name in _COMPARED)],
+                [
+                    [name, *(_class_cell(theirs, network, name, got) for network in _COMPARED)]
+                    for name, theirs in published("classes").items()
+                ],
+            )
+        ],
         {"classes": drawings.class_figure(got)},
         [
             Claim(
-                "Binary circuits are more even over the classes than PST",
+                "Binary circuits are more even over the classes than PST (huge)",
                 spread["dlgn"] < spread["paper"],
                 "deviation over mean: "
                 + ", ".join(f"{recipe} {value:.2f}" for recipe, value in spread.items()),
@@ -505,22 +512,34 @@ def _classes(results: Results, scale: Scale) -> Section:
     )
 
 
+def _class_cell(
+    theirs: Mapping[str, float],
+    network: str,
+    name: str,
+    got: Mapping[str, Mapping[str, Mapping[str, float | None]]],
+) -> str:
+    printed = [theirs[key] for key in (f"dlgn_{network}", network) if key in theirs]
+    measured = [got[network][recipe][name] for recipe in ("dlgn", "paper", "hard")]
+    return f"{' / '.join(map(number, printed))}; {' / '.join(map(share, measured))}"
+
+
 def _margins(results: Results, scale: Scale) -> Section:
     rows = []
     ranking: dict[str, float] = {}
-    for network in ("small", "large", "vlarge", "huge"):
+    for network in _COMPARED:
         theirs = published("margins")[network]
-        rows.append(
-            [
-                f"{network}, paper, PST",
-                number(theirs["right"]),
-                number(theirs["wrong"]),
-                f"{theirs['separation']:.2f}×",
-                number(theirs["acc90"]),
-                number(theirs["acc50"]),
-                "–",
-            ]
-        )
+        for recipe, prefix in (("dlgn", "dlgn_"), ("paper", "")):
+            rows.append(
+                [
+                    f"{network}, paper, {drawings.LABELS[recipe]}",
+                    number(theirs[f"{prefix}right"]),
+                    number(theirs[f"{prefix}wrong"]),
+                    f"{theirs[f'{prefix}separation']:.2f}×",
+                    number(theirs[f"{prefix}acc90"]),
+                    number(theirs[f"{prefix}acc50"]),
+                    "–",
+                ]
+            )
         for recipe in ("dlgn", "paper", "hard"):
             evaluation = results[_run(scale, network, recipe).key].evaluation
             right, wrong = evaluation.margin["right"] or 0.0, evaluation.margin["wrong"] or 0.0
@@ -566,20 +585,71 @@ def _loss(results: Results, scale: Scale) -> Section:
     return Section(
         _how(scale) + " Mean training loss. PST has squared error plus commitment, the others "
         "cross-entropy: the heights of different recipes do not compare, their courses do.",
-        figures={"loss": drawings.loss_figure(curves)},
+        figures={
+            "loss": drawings.loss_figure(curves),
+            "loss-pst": drawings.overlay_figure(
+                {network: by_recipe["paper"] for network, by_recipe in curves.items()}
+            ),
+        },
     )
 
 
 SCALING = (
-    Experiment("main", "Performance across sizes", _all_runs, _main),
-    Experiment("configs", "Configurations", lambda scale: [], _configs),
-    Experiment("speed", "Speed of training", _speed_runs, _speed),
-    Experiment("hardening", "Hardening error and UNKNOWN", _ternary_runs, _hardening),
-    Experiment("diversity", "Gate diversity", _all_runs, _diversity),
-    Experiment("fourier", "Fourier spectrum", _ternary_runs, _fourier),
-    Experiment("landscape", "Gate landscape", _landscape_runs, _landscape),
-    Experiment("classes", "Accuracy by class", _huge_runs, _classes),
-    Experiment("margins", "Margins", _all_runs, _margins),
-    Experiment("loss", "Loss curves", _all_runs, _loss),
+    Experiment(
+        "main",
+        "Performance across sizes",
+        _all_runs,
+        _main,
+        "table *Performance across all scales*",
+    ),
+    Experiment(
+        "configs",
+        "Configurations",
+        lambda scale: [],
+        _configs,
+        "table *Architecture configurations*",
+    ),
+    Experiment("speed", "Speed of training", _speed_runs, _speed, "table *Training wall time*"),
+    Experiment(
+        "hardening",
+        "Hardening error and UNKNOWN",
+        _ternary_runs,
+        _hardening,
+        "table *Hardening error and UNKNOWN% across scales*",
+    ),
+    Experiment(
+        "diversity",
+        "Gate diversity",
+        _all_runs,
+        _diversity,
+        "table *Gate diversity and functional redundancy*",
+    ),
+    Experiment(
+        "fourier", "Fourier spectrum", _ternary_runs, _fourier, "table *Fourier spectral profile*"
+    ),
+    Experiment(
+        "landscape", "Gate landscape", _landscape_runs, _landscape, "figure *Gate landscape*"
+    ),
+    Experiment(
+        "classes",
+        "Accuracy by class",
+        _compared_runs,
+        _classes,
+        "table *Per-class circuit accuracy at selected scales* and the two figures of it",
+    ),
+    Experiment(
+        "margins",
+        "Margins",
+        _compared_runs,
+        _margins,
+        "table *Margin-based selective classification*",
+    ),
+    Experiment(
+        "loss",
+        "Loss curves",
+        _all_runs,
+        _loss,
+        "figures *Training loss curves* and *Ternary task loss convergence*",
+    ),
 )
 """The experiments, in the order of the page."""
