@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from trilut.data import Dataset, Split
+from trilut.data import Dataset, Split, load_dataset
 from trilut.data.dataset import Integers, Samples
 from trilut.data.files import file_path, split_label
 from trilut.data.tables import number_classes, read_table
@@ -36,6 +36,7 @@ __all__ = [
     "evaluate_split",
     "is_own_file",
     "missing_curve",
+    "netlist_dataset",
     "samples_for",
     "table_samples",
     "untrained",
@@ -233,6 +234,29 @@ def untrained(netlist: Netlist, *, seed: int = 0) -> Netlist:
         name=f"{netlist.name} (untrained)",
         provenance={**netlist.provenance, "untrained": {"seed": seed}},
     )
+
+
+def netlist_dataset(
+    netlist: Netlist, *, name: str | None = None, seed: int | None = None
+) -> Dataset:
+    """Load a data set by name, or the one that a netlist was trained on.
+
+    Raises
+    ------
+    DataError
+        If no name is given and the netlist does not say.
+    """
+    origin = netlist.provenance.get("data")
+    origin = origin if isinstance(origin, dict) else {}
+    chosen = name or origin.get("name")
+    if not isinstance(chosen, str):
+        raise DataError(
+            f"Netlist {netlist.name!r} does not say what it was trained on; name a data set"
+        )
+    if seed is None:
+        recorded = origin.get("seed")
+        seed = recorded if chosen == origin.get("name") and isinstance(recorded, int) else 0
+    return load_dataset(chosen, seed=seed)
 
 
 def samples_for(netlist: Netlist, dataset: Dataset, *, part: Part = "test") -> Split:

@@ -8,9 +8,8 @@ from typing import Any
 from trilut.console import talk
 from trilut.data import Dataset, Split
 from trilut.errors import DataError, FormatError
-from trilut.evaluation import evaluate_split, samples_for
+from trilut.evaluation import evaluate_split, netlist_dataset, samples_for
 from trilut.files import make_directory, read_bytes
-from trilut.flow import netlist_dataset
 from trilut.format import digest, load
 from trilut.metrics import cell_vote_accuracy
 from trilut.netlist import Netlist

@@ -49,7 +49,7 @@ def add_campaign(commands: Any) -> None:
 
 
 def _campaign(args: argparse.Namespace) -> None:
-    from trilut.flow import campaign_file
+    from trilut.netfile import campaign_file
     from trilut.verify.campaigns import FlipSurvey
 
     result = campaign_file(

@@ -58,7 +58,7 @@ def add_optimize(commands: Any) -> None:
 
 
 def _optimize(args: argparse.Namespace) -> None:
-    from trilut.flow import optimize_file
+    from trilut.netfile import optimize_file
 
     facts = optimize_file(
         args.net,
@@ -145,8 +145,8 @@ def _axi_settings(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _verilog(args: argparse.Namespace) -> None:
-    from trilut.flow import write_bench, write_blif
     from trilut.hdl import DesignFormat, InputKind, write_logic, write_verilog
+    from trilut.netfile import write_bench, write_blif
 
     if args.format in ("blif", "blif-mv"):
         path = write_blif(args.net, args.output, args.format, top=args.top)
@@ -276,7 +276,7 @@ def _synth(args: argparse.Namespace) -> int | None:
     if args.net is None or args.output is None:
         print("trilut synth: error: NET and -o DIR are required", file=sys.stderr)
         return 2
-    from trilut.flow import synthesize_file, synthesize_targets
+    from trilut.netfile import synthesize_file, synthesize_targets
     from trilut.synth import Cache
 
     targets = [name for names in args.target or [] for name in names]

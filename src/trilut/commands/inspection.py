@@ -131,8 +131,7 @@ def _add_samples(parser: argparse.ArgumentParser) -> None:
 
 
 def _test_samples(args: argparse.Namespace, netlist: trilut.Netlist) -> Any:
-    from trilut.evaluation import samples_for
-    from trilut.flow import netlist_dataset
+    from trilut.evaluation import netlist_dataset, samples_for
 
     name = None if args.data is None else with_label(args.data, args.label)
     return samples_for(netlist, netlist_dataset(netlist, name=name, seed=args.seed)).x

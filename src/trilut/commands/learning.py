@@ -134,11 +134,11 @@ def _eval(args: argparse.Namespace) -> None:
         evaluate_split,
         is_own_file,
         missing_curve,
+        netlist_dataset,
         samples_for,
         table_samples,
         untrained,
     )
-    from trilut.flow import netlist_dataset
     from trilut.summary import control_rows, evaluation_rows, missing_rows, plain
 
     netlist = trilut.load(args.net)

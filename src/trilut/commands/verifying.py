@@ -77,7 +77,7 @@ def _levels(text: str) -> tuple[str, ...]:
 
 
 def _verify(args: argparse.Namespace) -> int:
-    from trilut.flow import verify_file
+    from trilut.netfile import verify_file
 
     result = verify_file(
         args.net,
