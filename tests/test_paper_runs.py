@@ -231,6 +231,15 @@ def test_page_shows_tables_figures_and_verdicts(tmp_path):
     assert (tmp_path / "results" / "figure.svg").read_text() == "<svg/>\n"
 
 
+def test_shrunk_networks_do_not_refute_the_paper(tmp_path):
+    claims = [Claim("Theirs", False, "1"), Claim("Ours", False, "2", ours=True)]
+    section = Section("note", claims=claims, is_shrunk=True)
+    experiment = Experiment("x", "X", lambda scale: [], lambda r, scale: section)
+    text = write_page({experiment: section}, SCALES["small"], 90.0, tmp_path).read_text()
+    assert "| not at this scale | Theirs |" in text
+    assert "| **does not** | Ours |" in text
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_rank_correlation_is_spearmans(seed):
     generator = np.random.default_rng(seed)

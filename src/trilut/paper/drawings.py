@@ -6,6 +6,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from trilut.analysis import Landscape
@@ -259,6 +260,9 @@ def scaling_figure(curves: Mapping[str, tuple[Sequence[int], Sequence[float]]]) 
             color=_COLOURS[recipe],
             label=LABELS[recipe],
         )
+    sizes = next(iter(curves.values()))[0]
+    axis.set_xticks(sizes, [f"{size / 1000:.0f}K" for size in sizes])
+    axis.minorticks_off()
     axis.set_xlabel("gates")
     axis.set_ylabel("hardened accuracy (%)")
     axis.legend()
@@ -286,7 +290,7 @@ def landscape_figure(maps: Mapping[str, Mapping[str, Landscape]]) -> str:
     for row, (metric, by_circuit) in zip(axes, maps.items(), strict=True):
         for axis, (name, landscape) in zip(row, by_circuit.items(), strict=True):
             draw_landscape(axis, landscape)
-            axis.set_title(f"{name}, {metric}, fit {landscape.fit:.2f}", fontsize=8)
+            axis.set_title(f"{name}, {metric.capitalize()}, fit {landscape.fit:.2f}", fontsize=8)
     return svg_file(figure)
 
 
@@ -302,14 +306,22 @@ def loss_figure(curves: Mapping[str, Mapping[str, Sequence[Mapping[str, float]]]
                 color=_COLOURS[recipe],
                 label=LABELS[recipe],
             )
-        axis.set_title(network, fontsize=9)
+        axis.set_title(network)
         axis.grid()
+        _plain_logarithms(axis)
     _one_legend(figure, axes)
     for axis in axes[-1]:
         axis.set_xlabel("step")
     for row in axes:
         row[0].set_ylabel("loss")
     return svg_file(figure)
+
+
+def _plain_logarithms(axis: Any) -> None:
+    """Write the numbers of a logarithmic axis in full."""
+    axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_minor_formatter(NullFormatter())
 
 
 @styled
@@ -323,6 +335,7 @@ def overlay_figure(curves: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
     axes[0, 0].set_xlabel("step")
     axes[0, 0].set_ylabel("loss of PST")
     axes[0, 0].grid()
+    _plain_logarithms(axes[0, 0])
     axes[0, 0].legend(ncols=2)
     return svg_file(figure)
 

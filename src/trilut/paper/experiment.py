@@ -71,12 +71,16 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What an experiment gives: a note on how, tables, figures as SVG by name, and claims."""
+    """What an experiment gives: a note on how, tables, figures as SVG by name, and claims.
+
+    If it is shrunk, that a claim of the paper does not hold says nothing of its full size.
+    """
 
     note: str
     tables: Sequence[Table] = ()
     figures: Mapping[str, str] = field(default_factory=dict)
     claims: Sequence[Claim] = ()
+    is_shrunk: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from trilut.console import stages, talk
 from trilut.data import load_dataset
 from trilut.errors import TrilutError
 from trilut.files import make_directory
+from trilut.paper.diversity import DIVERSITY
 from trilut.paper.experiment import Experiment, Scale
 from trilut.paper.page import write_page
 from trilut.paper.runs import Run, RunResult, RunStore
@@ -26,7 +27,8 @@ from trilut.summary import percent
 __all__ = ["EXPERIMENTS", "SCALES", "PaperResult", "needed_runs", "run_paper", "select_experiments"]
 
 EXPERIMENTS = {
-    experiment.name: experiment for experiment in (*THEORY, *SYNTHETIC, *SWEEPS, *SCALING)
+    experiment.name: experiment
+    for experiment in (*THEORY, *SYNTHETIC, *SWEEPS, *SCALING, *DIVERSITY)
 }
 """All experiments, in the order of the page."""
 
