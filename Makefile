@@ -23,7 +23,7 @@ help:
 	@echo "  bench-training  time of a training step, and accuracies (hours; it can be interrupted)"
 	@echo "  bench-verification  vectors a second through the RTL, and the time of a proof"
 	@echo "  bench-peers     other projects, installed with PyTorch in build/peers (gigabytes)"
-	@echo "make results   the paper's experiments again, and their page in docs/ (half an hour)"
+	@echo "make results   the paper's experiments again, and their page in docs/ (a quarter of an hour)"
 	@echo "make format    format the code"
 	@echo "make clean     remove $(VENV) and build/"
 

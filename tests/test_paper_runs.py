@@ -149,6 +149,9 @@ def test_list_names_every_experiment(capsys):
     listed = json.loads(capsys.readouterr().out)
     assert set(listed) == set(EXPERIMENTS)
     assert listed["configs"].endswith("0 trainings")
+    assert listed["delta"].endswith(": 8 trainings")
+    assert main(["paper", "--list", "--json", "--seeds", "2"]) == 0
+    assert json.loads(capsys.readouterr().out)["delta"].endswith(": 16 trainings")
 
 
 @pytest.mark.parametrize("name", ["main", "hardening", "synthetic", "separation", "gates"])

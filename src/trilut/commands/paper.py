@@ -1,6 +1,7 @@
 """The command that repeats the paper's experiments."""
 
 import argparse
+import dataclasses
 import os
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,13 @@ def add_paper(commands: Any) -> None:
         "--resume", action="store_true", help="keep finished trainings and go on with the others"
     )
     parser.add_argument(
+        "--seeds",
+        metavar="N",
+        type=positive,
+        help="seeds of the small tasks, whose means are shown; default: 1 with --scale small, 3 "
+        "with full",
+    )
+    parser.add_argument(
         "--jobs",
         metavar="N",
         type=positive,
@@ -56,6 +64,8 @@ def _paper(args: argparse.Namespace) -> None:
     from trilut.paper.runner import needed_runs
 
     scale = SCALES[args.scale]
+    if args.seeds is not None:
+        scale = dataclasses.replace(scale, seeds=tuple(range(args.seeds)))
     if args.list:
         rows = {
             name: f"{experiment.title}: {len(needed_runs([experiment], scale))} trainings"

@@ -58,7 +58,7 @@ The experiments of *Polynomial Surrogate Training for Differentiable Ternary Log
 same rows. Every figure on this page was made by
 
 ```
-trilut paper {names} --scale {scale.name} -o DIR
+trilut paper {names} --scale {scale.name} --seeds {len(scale.seeds)} -o DIR
 ```
 
 Columns headed *paper* are what the paper prints; all others were measured here. {small}
