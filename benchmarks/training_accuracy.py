@@ -48,7 +48,8 @@ benchmarks/training_rows.py). Accuracy is that of the hardened circuit on the te
 mean ± standard deviation over the seeds, which differ in wiring, gates, batches and the split of
 the samples. *Soft* is the training forward, and the *gap* is soft minus hardened. Settings were
 chosen by validation accuracy: of the synthetic rows and of digits over the seeds, of the larger
-images in a few trainings with one seed, which leaves room. CPU-seconds are those of one training with everything: encoding, compilation, measurements.
+images in a few trainings with one seed, which leaves room. CPU-seconds are
+those of one training with everything: encoding, compilation, measurements.
 """
 
 ABOUT_SYNTHETIC = """
