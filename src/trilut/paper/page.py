@@ -76,8 +76,9 @@ The trainings took {seconds / 60:.0f} minutes of processor time.
 
 def _seeds(scale: Scale) -> str:
     count = len(scale.seeds)
-    small = "one seed" if count == 1 else f"the means of {count} seeds"
-    return f"the small tasks are {small}, CIFAR-10 has one"
+    if count == 1:
+        return "one seed throughout"
+    return f"the small tasks are the means of {count} seeds, CIFAR-10 has one"
 
 
 def _verdicts(sections: Mapping[Experiment, Section]) -> str:

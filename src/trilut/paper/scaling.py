@@ -278,7 +278,7 @@ def _classes(results: Results, scale: Scale) -> Section:
                 "Binary circuits are more even over the classes than PST (huge)",
                 spread["dlgn"] < spread["paper"],
                 "deviation over mean: "
-                + ", ".join(f"{recipe} {value:.2f}" for recipe, value in spread.items()),
+                + ", ".join(f"{drawings.LABELS[r]} {value:.2f}" for r, value in spread.items()),
             )
         ],
     )
@@ -341,7 +341,7 @@ def _margins(results: Results, scale: Scale) -> Section:
             Claim(
                 "Binary margins tell right from wrong better than those of PST (huge)",
                 ranking["dlgn"] > ranking["paper"],
-                ", ".join(f"{r} {share(v)} %" for r, v in ranking.items()),
+                ", ".join(f"{drawings.LABELS[r]} {share(v)} %" for r, v in ranking.items()),
             )
         ],
     )

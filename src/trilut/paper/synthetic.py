@@ -390,7 +390,9 @@ def _loss_landscape_runs(scale: Scale) -> list[Run]:
 
 def _loss_landscape(results: Results, scale: Scale) -> Section:
     found = {
-        f"{run.dataset}, {run.settings['recipe']}": results[run.key].record["landscape"]
+        f"{run.dataset}, {drawings.LABELS[run.settings['recipe']]}": results[run.key].record[
+            "landscape"
+        ]
         for run in _loss_landscape_runs(scale)
     }
     return Section(
