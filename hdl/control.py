@@ -12,9 +12,13 @@ class Control(wiring.Component):
 
     A transfer happens at the rising edge at which valid and ready are both high. A result holds
     while ``out_valid`` is high and ``out_ready`` low. The stages learn of that from a register, one
-    cycle late, and the result that they push out meanwhile waits in a spare register; then they
-    stop until it has left. So no path leads from ``out_ready`` to ``in_ready`` or to the enables of
+    cycle late, and the result that they push out meanwhile waits behind the first; then they stop
+    until one has left. So no path leads from ``out_ready`` to ``in_ready`` or to the enables of
     all registers. The buffer adds one cycle to the latency. Reset empties the pipeline.
+
+    The two places of the buffer take turns. Each takes what the last stage holds in every cycle in
+    which it is empty, so its enable is a register too, and a multiplexer shows the one whose turn
+    it is. If there is one result, it is its turn.
 
     Parameters
     ----------
@@ -55,26 +59,33 @@ class Control(wiring.Component):
         m = Module()
         occupied = Signal(self.depth)
         stages = Cat(self.in_valid, occupied)
-        # The spare register is empty exactly while the stages move.
+        leaving = stages[-1]
         advance = Signal(init=1)
-        spare = Signal(len(self.i), reset_less=True)
-        result = Signal(len(self.i), reset_less=True)
         is_valid = Signal()
-        takes = self.out_ready | ~is_valid
+        turn = Signal()
+        full = [Signal(name=f"full_{place}") for place in (0, 1)]
+        results = [Signal(len(self.i), reset_less=True, name=f"result_{place}") for place in (0, 1)]
         with m.If(advance):
-            m.d.sync += [occupied.eq(stages), spare.eq(self.i)]
-        with m.If(takes):
-            m.d.sync += [
-                result.eq(Mux(advance, self.i, spare)),
-                is_valid.eq(stages[-1] | ~advance),
-            ]
-        # So written, no path to a register has more than one LUT.
-        with m.If(takes | stages[-1]):
-            m.d.sync += advance.eq(takes)
+            m.d.sync += occupied.eq(stages)
+        with m.If(self.out_ready & is_valid):
+            m.d.sync += turn.eq(~turn)
+        for place in (0, 1):
+            is_turn = turn == place
+            with m.If(~full[place]):
+                m.d.sync += results[place].eq(self.i)
+            # So written, no register here has more than one LUT4 before it.
+            with m.If(self.out_ready | ~full[place]):
+                fills = ~full[place] & leaving & (is_turn | full[1 - place])
+                m.d.sync += full[place].eq(fills | (full[place] & ~is_turn))
+        both, either = full[0] & full[1], full[0] | full[1]
+        m.d.sync += [
+            advance.eq(self.out_ready | ~(both | (either & leaving))),
+            is_valid.eq(both | leaving | (either & ~self.out_ready)),
+        ]
         m.d.comb += [
             self.advance.eq(advance),
             self.in_ready.eq(advance),
             self.out_valid.eq(is_valid),
-            self.o.eq(result),
+            self.o.eq(Mux(turn, results[1], results[0])),
         ]
         return m

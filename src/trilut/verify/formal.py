@@ -349,7 +349,7 @@ class _Proof:
         """Add the results that leave control: those that enter it, bit for bit."""
         ports = self._main.blocks["control"]
         before = Pipeline(aig, self._main, known)
-        pairs = zip(ports["i"], ports["result"], strict=True)
+        pairs = zip(ports["i"], ports["o"], strict=True)
         return {**known, **{after: before.literal(bit) for bit, after in pairs}}
 
     def _between_levels(self) -> set[Bit]:

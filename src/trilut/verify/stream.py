@@ -19,6 +19,10 @@ __all__ = ["advance_bit", "check_stream"]
 
 Number = list[Literal]
 
+# The registers of control, but for those that say which stages are occupied.
+_FLAGS = ("is_valid", "advance", "turn", "full_0", "full_1")
+_RESULTS = ("result_0", "result_1")
+
 
 def check_stream(modules: Mapping[str, BitNetlist], top: str, latency: int) -> int:
     """Prove the handshake of a design, and return the number of its registers.
@@ -97,9 +101,10 @@ class _State:
     delivered: Number
     taken: Number
     is_valid: Literal
-    result: Number
     advance: Literal
-    spare: Number
+    turn: Literal
+    full: list[Literal]
+    results: list[Number]
     occupied: list[Literal]
     stages: list[Number]
 
@@ -110,7 +115,7 @@ class _Control:
         self._depth = depth
         # Two results can wait behind the stages.
         self._width = (depth + 2).bit_length()
-        for name in ("occupied", "spare", "result", "is_valid", "advance"):
+        for name in (*_FLAGS, *_RESULTS, "occupied"):
             if name not in netlist.nets:
                 raise PipelineError(f"Block 'control' has no register {name!r}")
         if len(netlist.nets["occupied"]) != depth:
@@ -121,6 +126,7 @@ class _Control:
         self._aig = Aig()
         self._in_valid, self._out_ready = self._aig.inputs(2)
         self._state = self._free_state()
+        self._shown: Number = []
 
     def prove(self) -> None:
         """Prove the invariant, and that results hold and the pipeline never stops for good."""
@@ -129,8 +135,10 @@ class _Control:
         holds = self._invariant(now)
         sweeper = Sweeper(aig, solver=HARD_SOLVER)
         waits = aig.both(now.is_valid, self._out_ready ^ 1)
-        kept = aig.both(after.is_valid, equal(aig, now.result, after.result))
+        result = self._in_turn(now, 0)
+        kept = aig.both(after.is_valid, equal(aig, result, self._in_turn(after, 0)))
         claims = {
+            "A result comes out that is not next": [equal(aig, self._shown, result) ^ 1],
             "A result changes while it waits": [holds, waits, kept ^ 1],
             "A vector is lost, doubled or overtaken": [holds, self._invariant(after) ^ 1],
             "The pipeline stays stopped": [self._out_ready, after.advance ^ 1],
@@ -152,9 +160,10 @@ class _Control:
             number(),
             number(),
             self._aig.input(),
-            number(),
             self._aig.input(),
-            number(),
+            self._aig.input(),
+            self._aig.inputs(2),
+            [number(), number()],
             self._aig.inputs(self._depth),
             [number() for _ in range(self._depth)],
         )
@@ -162,19 +171,31 @@ class _Control:
     def _invariant(self, state: _State) -> Literal:
         """Return whether the occupied places hold consecutive numbers, the oldest first."""
         aig = self._aig
+        either, both = aig.either(*state.full), aig.both(*state.full)
         places = [
-            (state.is_valid, state.result),
-            (state.advance ^ 1, state.spare),
+            (either, self._in_turn(state, 0)),
+            (both, self._in_turn(state, 1)),
             *reversed(list(zip(state.occupied, state.stages, strict=True))),
         ]
         expected = state.delivered
-        # What waits in the spare place waits behind a result.
-        result = aig.either(state.advance, state.is_valid)
+        # If there is one result, it is its turn.
+        in_turn = aig.choose(state.turn, state.full[1], state.full[0])
+        result = aig.either(either ^ 1, in_turn)
+        for flag, meaning in ((state.is_valid, either), (state.advance, both ^ 1)):
+            result = aig.both(result, aig.differ(flag, meaning) ^ 1)
         for is_there, number in places:
             right = equal(aig, number, expected)
             result = aig.both(result, aig.either(is_there ^ 1, right))
             expected = self._increment(expected, is_there)
         return aig.both(result, equal(aig, expected, state.taken))
+
+    def _in_turn(self, state: _State, place: int) -> Number:
+        """Return the result whose turn it is, or the one behind it."""
+        first, second = state.results[place], state.results[1 - place]
+        return [
+            self._aig.choose(state.turn, right, left)
+            for left, right in zip(first, second, strict=True)
+        ]
 
     def _increment(self, number: Number, by: Literal) -> Number:
         return signed_sum(self._aig, number, [FALSE], self._width, by)
@@ -185,6 +206,7 @@ class _Control:
         last = now.stages[-1] if now.stages else now.taken
         slices = [self._slice(reset, last, place) for place in range(self._width)]
         first = slices[0]
+        self._shown = [step["o"][0] for step in slices]
         accepted = aig.both(self._in_valid, now.advance)
         delivered = aig.both(now.is_valid, self._out_ready)
         moved = [
@@ -195,9 +217,10 @@ class _Control:
             self._increment(now.delivered, delivered),
             self._increment(now.taken, accepted),
             first["is_valid"][0],
-            [step["result"][0] for step in slices],
             first["advance"][0],
-            [step["spare"][0] for step in slices],
+            first["turn"][0],
+            [first[name][0] for name in ("full_0", "full_1")],
+            [[step[name][0] for step in slices] for name in _RESULTS],
             first["occupied"],
             moved,
         )
@@ -205,31 +228,38 @@ class _Control:
     def _slice(self, reset: Literal, last: Number, place: int) -> dict[str, list[Literal]]:
         """Return the next values of the registers when all bits of a result are one of a number.
 
-        Each bit of a result is then treated alike, or this raises a fault.
+        With them comes ``o``, what the output shows now. Each bit of a result is then treated alike, or this raises a fault.
         """
         now, nets, ports = self._state, self._netlist.nets, self._netlist.ports
         known: dict[Bit, Literal] = {
             ports["in_valid"][0]: self._in_valid,
             ports["out_ready"][0]: self._out_ready,
             ports["rst"][0]: reset,
-            nets["is_valid"][0]: now.is_valid,
-            nets["advance"][0]: now.advance,
+            **{
+                nets[name][0]: flag
+                for name, flag in zip(
+                    _FLAGS, (now.is_valid, now.advance, now.turn, *now.full), strict=True
+                )
+            },
             **dict(zip(nets["occupied"], now.occupied, strict=True)),
-            **dict.fromkeys(nets["result"], now.result[place]),
-            **dict.fromkeys(nets["spare"], now.spare[place]),
+            **dict.fromkeys(nets["result_0"], now.results[0][place]),
+            **dict.fromkeys(nets["result_1"], now.results[1][place]),
             **dict.fromkeys(ports["i"], last[place]),
         }
         pipeline = Pipeline(self._aig, self._netlist, known)
         after = {
             name: [self._after(pipeline, bit) for bit in nets[name]]
-            for name in ("is_valid", "advance", "occupied", "result", "spare")
+            for name in (*_FLAGS, *_RESULTS, "occupied")
         }
-        for name in ("result", "spare"):
+        after["o"] = pipeline.literals(ports["o"])
+        for name in (*_RESULTS, "o"):
             if len(set(after[name])) > 1:
                 raise PipelineError(f"Bits of {name!r} in block 'control' are not treated alike")
         return after
 
     def _after(self, pipeline: Pipeline, bit: Bit) -> Literal:
-        register = self._netlist.registers[bit]
+        register = self._netlist.registers.get(bit)
+        if register is None:
+            raise PipelineError(f"{self._netlist.describe(bit)} is no register")
         enable = pipeline.literal(register.enable) ^ (not register.enable_level)
         return self._aig.choose(enable, pipeline.literal(register.d), pipeline.literal(bit))
