@@ -10,6 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.data import ArrayLayout, StructLayout
 from amaranth.lib.wiring import In, Out
 
+from trilut.hdl.digits import DigitComparator
 from trilut.hdl.groupsum import difference_width, score_width
 from trilut.head import Head
 
@@ -176,7 +177,7 @@ class Argmax(wiring.Component):
         m.d.comb += [
             self.o.chosen.eq(self._register(m, "decision_chosen", chosen.shape(), chosen)),
             self.o.margin.eq(self._register(m, "decision_margin", margin.shape(), margin)),
-            self.o.unknown.eq(self._register(m, "unknown", 1, _is_unknown(self, margin))),
+            self.o.unknown.eq(_is_unknown(m, self, margin)),
         ]
         if self.scores:
             scores = self.i.as_value()
@@ -225,18 +226,22 @@ class DifferenceArgmax(wiring.Component):
         is_inverted = Signal(reset_less=True)
         chosen = Signal(self.o.chosen.shape(), reset_less=True)
         margin = Signal(self.o.margin.shape(), reset_less=True)
-        decision = Signal(self.o.shape(), reset_less=True)
-        m.d.comb += self.o.eq(decision)
+        decision_chosen = Signal.like(chosen)
+        decision_margin = Signal.like(margin)
         with m.If(self.en):
             m.d.sync += [
                 inverted.eq(difference ^ is_second.replicate(len(difference))),
                 is_inverted.eq(is_second),
                 chosen.eq(is_inverted),
                 margin.eq(inverted + is_inverted),
-                decision.chosen.eq(chosen),
-                decision.margin.eq(margin),
-                decision.unknown.eq(_is_unknown(self, margin)),
+                decision_chosen.eq(chosen),
+                decision_margin.eq(margin),
             ]
+        m.d.comb += [
+            self.o.chosen.eq(decision_chosen),
+            self.o.margin.eq(decision_margin),
+            self.o.unknown.eq(_is_unknown(m, self, margin)),
+        ]
         return m
 
 
@@ -246,8 +251,17 @@ def _decision_members(head: Head, *, scores: bool, margin_port: bool) -> dict[st
     return {"o": Out(layout), **port, "en": In(1)}
 
 
-def _is_unknown(component: Argmax | DifferenceArgmax, margin: Any) -> Any:
-    """Return whether to abstain; a tie is a tie even if a port says 0."""
+def _is_unknown(m: Module, component: Argmax | DifferenceArgmax, margin: Any) -> Any:
+    """Return whether to abstain, one cycle later; a tie is a tie even if a port says 0."""
     if component.margin_port:
-        return (margin < component.abstain_margin) | (margin == 0)
-    return margin < component.head.abstain_margin
+        unknown = Signal(reset_less=True)
+        with m.If(component.en):
+            m.d.sync += unknown.eq((margin < component.abstain_margin) | (margin == 0))
+        return unknown
+    threshold = component.head.abstain_margin
+    # Yosys would rather keep a name that Verilog must escape.
+    unknown = Signal(init=1, attrs={"keep": 1})
+    if threshold < 1 << len(margin):
+        comparator = DigitComparator(m, "margin_bits", margin, component.en)
+        m.d.comb += unknown.eq(~comparator.reaches(threshold))
+    return unknown

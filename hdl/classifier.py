@@ -122,14 +122,17 @@ class Classifier(wiring.Component):
         self.input_kind = input_kind
         self.input_register = input_register
         self.layer_module = layer_module
-        self._encoder = FeatureEncoder(encoder, registered=input_register) if encoder else None
+        self._encoder = None
+        if encoder:
+            self._encoder = FeatureEncoder(encoder, pipeline=pipeline, registered=input_register)
         rows = reachable_rows(self.netlist)
         self._sum, self._argmax = _head_blocks(
             self.netlist, rows, pipeline, target, scores=scores, margin_port=margin_port
         )
         # The sum has a register of its own at its input, in the code that suits it.
         self.plans = plan_layers(self.netlist, pipeline, register_last=self._sum is None, rows=rows)
-        self._num_stages = input_register + sum(plan.registered for plan in self.plans)
+        input_stages = self._encoder.latency if self._encoder else int(input_register)
+        self._num_stages = input_stages + sum(plan.registered for plan in self.plans)
         if self._sum is not None and self._argmax is not None:
             self._num_stages += self._sum.latency + self._argmax.latency
         self.latency = self._num_stages + 1

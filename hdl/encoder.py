@@ -2,12 +2,14 @@
 
 from typing import Any
 
+import numpy as np
 from amaranth.hdl import Cat, Const, Module, Signal, signed, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.data import ArrayLayout, StructLayout
 from amaranth.lib.wiring import In, Out
 
 from trilut.encoder import Encoder
+from trilut.hdl.digits import DIGIT_BITS, DigitComparator, compared_bits
 
 __all__ = ["FeatureEncoder", "feature_layout"]
 
@@ -25,15 +27,24 @@ def feature_layout(encoder: Encoder) -> StructLayout:
 class FeatureEncoder(wiring.Component):
     """Thresholds on features.
 
-    The latency is one clock cycle, or none without the register. Trits that share a threshold share
-    its comparator. The output is never the illegal code, because x ≥ high implies x ≥ low.
+    Trits that share a threshold share its comparator. The output is never the illegal code, because
+    x ≥ high implies x ≥ low.
 
     Parameters
     ----------
     encoder : Encoder
         Features and thresholds.
+    pipeline : int
+        Number of layers between registers. If it is 1 and a comparison needs more than one LUT4, a
+        register stands amid the comparisons, and features of up to eight bits pass one LUT4 on
+        either side of it.
     registered : bool
-        Whether the output is a register.
+        Whether there are registers at all: that one, and one at the output.
+
+    Attributes
+    ----------
+    latency : int
+        Clock cycles from a vector to its trits: 1, or 2 with a register amid the comparisons, or 0.
 
     Members
     -------
@@ -44,12 +55,15 @@ class FeatureEncoder(wiring.Component):
     o : :py:`Out(ArrayLayout(2, encoder.num_trits))`
         Trits.
     en : :py:`In(1)`
-        Enables the register. Absent if there is none.
+        Enables the registers. Absent if there are none.
     """
 
-    def __init__(self, encoder: Encoder, *, registered: bool = True):
+    def __init__(self, encoder: Encoder, *, pipeline: int = 2, registered: bool = True):
         self.encoder = encoder
         self.registered = registered
+        # One LUT4 compares all bits but one, because it also asks whether the feature is there.
+        is_split = pipeline == 1 and _most_bits(encoder) >= DIGIT_BITS
+        self.latency = 1 + is_split if registered else 0
         super().__init__(
             {
                 "features": In(feature_layout(encoder)),
@@ -62,29 +76,21 @@ class FeatureEncoder(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         encoder = self.encoder
-        at_least: dict[tuple[int, int], Any] = {}
-
-        def reaches(feature: int, threshold: int) -> Any:
-            key = (feature, threshold)
-            limits = encoder.features[feature]
-            if not limits.minimum < threshold <= limits.maximum:
-                return Const(threshold <= limits.minimum, 1)
-            if key not in at_least:
-                number = str(threshold).replace("-", "minus_")
-                at_least[key] = Signal(name=f"feature_{feature}_reaches_{number}")
-                value = self.features[f"feature_{feature}"]
-                m.d.comb += at_least[key].eq(value >= Const(threshold, value.shape()))
-            return at_least[key]
-
+        present = self.present
+        comparators = _Comparators(m, self)
+        if self.latency == 2:
+            present = Signal.like(self.present, name="present_register", reset_less=True)
+            with m.If(self.en):
+                m.d.sync += present.eq(self.present)
+            comparators = _SplitComparators(m, self)
         trits = []
         thresholds = zip(
             encoder.feature.tolist(), encoder.low.tolist(), encoder.high.tolist(), strict=True
         )
         for feature, low, high in thresholds:
-            present = self.present[feature]
-            plus = present & reaches(feature, high)
-            minus = present & ~reaches(feature, low)
-            trits.append(Cat(minus if encoder.missing == 0 else minus | ~present, plus))
+            plus = present[feature] & comparators.reaches(feature, high)
+            minus = present[feature] & ~comparators.reaches(feature, low)
+            trits.append(Cat(minus if encoder.missing == 0 else minus | ~present[feature], plus))
         if not self.registered:
             m.d.comb += self.o.as_value().eq(Cat(trits))
             return m
@@ -93,3 +99,66 @@ class FeatureEncoder(wiring.Component):
             m.d.sync += register.eq(Cat(trits))
         m.d.comb += self.o.as_value().eq(register)
         return m
+
+
+class _Comparators:
+    """What compares features with thresholds, each threshold once."""
+
+    def __init__(self, m: Module, component: FeatureEncoder):
+        self._m = m
+        self._component = component
+        self._built: dict[tuple[int, int], Any] = {}
+
+    def reaches(self, feature: int, threshold: int) -> Any:
+        """Return whether a feature is at or above a threshold."""
+        limits = self._component.encoder.features[feature]
+        if not limits.minimum < threshold <= limits.maximum:
+            return Const(threshold <= limits.minimum, 1)
+        key = (feature, threshold)
+        if key not in self._built:
+            number = str(threshold).replace("-", "minus_")
+            self._built[key] = Signal(name=f"feature_{feature}_reaches_{number}")
+            self._m.d.comb += self._built[key].eq(self._compare(feature, threshold))
+        return self._built[key]
+
+    def _compare(self, feature: int, threshold: int) -> Any:
+        value = self._value(feature)
+        return value >= Const(threshold, value.shape())
+
+    def _value(self, feature: int) -> Any:
+        return self._component.features[f"feature_{feature}"]
+
+
+class _SplitComparators(_Comparators):
+    """The same one cycle later, with a register amid the comparisons."""
+
+    def __init__(self, m: Module, component: FeatureEncoder):
+        super().__init__(m, component)
+        self._digits = [
+            DigitComparator(m, f"feature_{feature}_bits", self._height(feature), component.en)
+            for feature in range(len(component.encoder.features))
+        ]
+
+    def _height(self, feature: int) -> Any:
+        """Return a feature counted from its minimum: a sign is inverted."""
+        limits = self._component.encoder.features[feature]
+        value = self._value(feature).as_unsigned()
+        return Cat(value[:-1], ~value[-1]) if limits.signed else value
+
+    def _compare(self, feature: int, threshold: int) -> Any:
+        limits = self._component.encoder.features[feature]
+        return self._digits[feature].reaches(threshold - limits.minimum)
+
+
+def _most_bits(encoder: Encoder) -> int:
+    """Return the most bits that a comparison looks at."""
+    thresholds = np.concatenate([encoder.low, encoder.high]).tolist()
+    features = [encoder.features[feature] for feature in encoder.feature.tolist() * 2]
+    return max(
+        (
+            compared_bits(feature.bits, threshold - feature.minimum)
+            for feature, threshold in zip(features, thresholds, strict=True)
+            if feature.minimum < threshold <= feature.maximum
+        ),
+        default=0,
+    )

@@ -3,7 +3,7 @@ import random
 
 import numpy as np
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.sim import Simulator
@@ -23,6 +23,7 @@ from trilut.hdl import (
     Layer,
     StreamClassifier,
 )
+from trilut.hdl.digits import DigitComparator
 from trilut.hdl.gate import TRIT_CODE
 from trilut.hdl.layer import plan_layers
 
@@ -66,8 +67,8 @@ def test_wrong_table(table):
     assert str(caught.value) == f"A gate's table is {table}, expected 9 trits"
 
 
-@pytest.mark.parametrize("missing", [0, -1])
-def test_encoder_at_its_thresholds(missing):
+@pytest.mark.parametrize(("missing", "pipeline"), [(0, 2), (-1, 2), (0, 1), (-1, 1)])
+def test_encoder_at_its_thresholds(missing, pipeline):
     encoder = Encoder(
         (Feature("u", 5), Feature("s", 4, signed=True)),
         [0, 0, 1, 1, 1],
@@ -75,7 +76,8 @@ def test_encoder_at_its_thresholds(missing):
         [3, 30, 3, 0, 8],
         missing=missing,
     )
-    component = FeatureEncoder(encoder)
+    component = FeatureEncoder(encoder, pipeline=pipeline)
+    assert component.latency == (2 if pipeline == 1 else 1)
     values = np.array([(u, s) for u in range(32) for s in range(-8, 8)])
     valid = np.random.default_rng(0).random(values.shape) < 0.8
     expected = encoder.trits(FeatureVectors(values, valid))
@@ -87,7 +89,41 @@ def test_encoder_at_its_thresholds(missing):
             ctx.set(component.features.feature_1, int(values[sample, 1]))
             ctx.set(component.present, int(valid[sample] @ [1, 2]))
             await ctx.tick()
-            assert unpack(ctx.get(component.o.as_value()), 5) == expected[sample].tolist()
+            if sample + 1 >= component.latency:
+                trits = expected[sample + 1 - component.latency]
+                assert unpack(ctx.get(component.o.as_value()), 5) == trits.tolist()
+
+    simulate(component, check)
+
+
+def test_encoder_whose_comparisons_fit_a_lut_has_one_register():
+    encoder = Encoder((Feature("u", 5),), [0, 0], [4, 8], [12, 64])
+    assert FeatureEncoder(encoder, pipeline=1).latency == 1
+
+
+class Comparison(wiring.Component):
+    """All comparisons of a number with constants."""
+
+    def __init__(self, width):
+        super().__init__({"number": In(width), "o": Out((1 << width) - 1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        comparator = DigitComparator(m, "bits", self.number, Const(1))
+        thresholds = range(1, 1 << len(self.number))
+        m.d.comb += self.o.eq(Cat(comparator.reaches(threshold) for threshold in thresholds))
+        return m
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 5, 7, 9])
+def test_digits_compare_as_their_number_does(width):
+    component = Comparison(width)
+
+    async def check(ctx):
+        for number in range(1 << width):
+            ctx.set(component.number, number)
+            await ctx.tick()
+            assert ctx.get(component.o) == (1 << number) - 1
 
     simulate(component, check)
 
