@@ -47,9 +47,9 @@ def plan_sum(
     offset : int
         A constant to add.
     max_chain : int
-        How many positions to string together at most on ``ecp5``. Every chain costs an entry, and
-        every position time: on speed grade 6, 10 positions make 315 MHz, 28 make 250 MHz with 7 %
-        less area, and 40 make 230 MHz with 1 % less again.
+        How many positions to string together at most on ``ecp5``; three trits take 4. Every chain
+        costs an entry, and every position time: on speed grade 6, 10 positions make 315 MHz, 28
+        make 250 MHz with 7 % less area, and 40 make 230 MHz with 1 % less again.
     """
     heap = _Heap(values, offset, max_chain)
     planner = PLANNERS[target]

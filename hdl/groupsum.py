@@ -310,5 +310,5 @@ def _levels(pipeline: int, target: str) -> int:
 
 
 def _max_chain(pipeline: int) -> int:
-    """Return how long carry chains are; who has a register after every layer wants them short."""
-    return 10 if pipeline == 1 else 28
+    """Return how long carry chains are: as short as can be with a register after every layer."""
+    return 4 if pipeline == 1 else 28
