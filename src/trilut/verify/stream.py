@@ -228,7 +228,8 @@ class _Control:
     def _slice(self, reset: Literal, last: Number, place: int) -> dict[str, list[Literal]]:
         """Return the next values of the registers when all bits of a result are one of a number.
 
-        With them comes ``o``, what the output shows now. Each bit of a result is then treated alike, or this raises a fault.
+        With them comes ``o``, what the output shows now. Each bit of a result is then treated
+        alike, or this raises a fault.
         """
         now, nets, ports = self._state, self._netlist.nets, self._netlist.ports
         known: dict[Bit, Literal] = {
