@@ -284,6 +284,12 @@ def test_eval_as_a_table(capsys, net, samples):
         assert row in text
 
 
+@pytest.mark.parametrize("option", ["--axi", "--beat-bits"])
+def test_beats_that_are_not_whole_bytes(net, tmp_path, capsys, option):
+    error = fails(capsys, "verilog", net, "-o", tmp_path, option, "12")
+    assert error == "Beats of an AXI stream are whole bytes, not 12 bits"
+
+
 def test_output_directory_that_is_a_file(capsys, tmp_path, net):
     (tmp_path / "file").write_text("old")
     error = fails(capsys, "verilog", net, "-o", tmp_path / "file")

@@ -115,12 +115,17 @@ def test_names_stay_inside_comments(tmp_path):
 @pytest.mark.synth
 def test_header_names_the_netlist_and_its_digest(tmp_path):
     netlist = random_netlist(1, num_inputs=3, num_gates=5, num_outputs=2, name="five")
+    netlist = dataclasses.replace(netlist, provenance={"data": {"name": "five\n"}})
     design = write_verilog(netlist, tmp_path, top="my_top")
     assert (design.top, design.path.name) == ("my_top", "my_top.v")
     assert design.input_kind is InputKind.TRITS
     lines = design.path.read_text().splitlines()
     assert lines[0] == '// netlist: "five"'
     assert lines[1] == f"// sha256:  {digest(netlist)}"
+    assert '// origin:  {"data": {"name": "five\\n"}}' in lines
+    assert "// options: --pipeline 2 --sums generic" in lines
+    assert "//     .rst(rst),  // input: synchronous reset, empties the pipeline" in lines
+    assert any(re.fullmatch(r"// made by: trilut \S+, amaranth \S+, yosys \S+", x) for x in lines)
     assert [path.name for path in tmp_path.iterdir()] == ["my_top.v"]
 
 

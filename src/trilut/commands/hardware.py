@@ -124,6 +124,8 @@ def add_verilog(commands: Any) -> None:
 def _add_axi(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--axi",
+        "--beat-bits",
+        dest="axi",
         metavar="BITS",
         type=positive,
         help="AXI4-Streams at both ends, with input beats of so many bits, a multiple of 8",
