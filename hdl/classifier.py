@@ -26,6 +26,7 @@ from trilut.reach import possible_values, reachable_rows
 
 __all__ = ["Classifier", "InputKind", "StreamClassifier"]
 
+_ENCODER_SIGNAL = re.compile(r"(?:.*\.)?encoder\.o\[([0-9]+)\]")
 _LAYER_SIGNAL = re.compile(r"(?:.*\.)?layer_([0-9]+)\.([io])\[([0-9]+)\]")
 _SUM_SIGNAL = re.compile(r"(?:.*\.)?groupsum\.(?:i|class_([0-9]+)_input)\[([0-9]+)\]")
 
@@ -149,9 +150,11 @@ class Classifier(wiring.Component):
         Parameters
         ----------
         signal : str
-            A bit of the input or output of a layer, or of the input of the sums and its register,
-            by its path in the design: ``layer_2.o[5]``.
+            A bit of the output of the encoder, of the input or output of a layer, or of the input
+            of the sums and its register, by its path in the design: ``layer_2.o[5]``.
         """
+        if match := _ENCODER_SIGNAL.fullmatch(signal):
+            return int(match[1]) // 2
         if match := _LAYER_SIGNAL.fullmatch(signal):
             plan = self.plans[int(match[1]) - 1]
             return (plan.nets_in if match[2] == "i" else plan.nets_out)[int(match[3]) // 2]

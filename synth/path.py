@@ -61,6 +61,8 @@ def name_path(hops: Sequence[Hop], classifier: Classifier) -> tuple[PathStep, ..
     first = [] if start is None else [_station(classifier, start)]
     if not between:
         last = [] if end is None else [_station(classifier, end)]
+        if first and end is None and _DATA_BLOCK.fullmatch(hops[-1].block):
+            last = [PathStep(hops[-1].block)]
         return (*first, *_blocks(hops, named=bool(first)), *last)
     steps = first or [PathStep(hops[0].block)]
     for plan in classifier.plans:

@@ -360,6 +360,18 @@ def test_path_from_the_control_claims_no_neurons_on_its_way():
     )
 
 
+def test_path_to_a_register_without_a_name():
+    netlist = optimize(some_netlist(3)).netlist
+    hops = (
+        Hop("clk-to-q", 1.0, "encoder", "a", ""),
+        Hop("routing", 1.0, "layer_2", "b", "encoder.o[5]"),
+        Hop("setup", 1.0, "layer_2", "c", ""),
+    )
+    start, end = name_path(hops, Classifier(netlist))
+    assert (start.block, start.signal.split(" of ")[0]) == ("encoder", "trit 2")
+    assert end == PathStep("layer_2")
+
+
 def test_input_register_of_the_sums_knows_its_outputs():
     netlist = optimize(some_netlist(3)).netlist
     classifier = Classifier(netlist, target="ecp5")
@@ -368,6 +380,7 @@ def test_input_register_of_the_sums_knows_its_outputs():
         nets = set(netlist.outputs[start:end].tolist())
         assert classifier.net_of(f"groupsum.class_{index}_input[0]") in nets
     assert classifier.net_of("groupsum.class_0_level_1[0]") is None
+    assert classifier.net_of("encoder.o[5]") == 2
     assert classifier.net_of("control.valid") is None
 
 
