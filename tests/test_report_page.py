@@ -108,6 +108,18 @@ def test_damaged_file_beside_the_netlist(run, tmp_path, capsys, name, content, m
     assert error.count("\n") == 1
 
 
+def test_earlier_synthesis_that_lacks_figures(run, tmp_path, capsys):
+    copied = shutil.copytree(run[0], tmp_path / "run")
+    earlier = {"netlist": {"sha256": trilut.digest(run[1].netlist)}, "synthesis": {"target": "x"}}
+    (copied / "report.json").write_text(json.dumps(earlier))
+    assert main(["report", str(copied)]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(
+        f"trilut: error: File {str(copied / 'report.json')!r} is not a report: KeyError("
+    )
+    assert error.count("\n") == 1
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10_000), st.integers(0, 60), st.integers(1, 20))
 def test_all_weight_of_the_outputs_comes_to_the_inputs(seed, num_gates, num_outputs):

@@ -107,11 +107,16 @@ def _history(path: Path) -> list[dict[str, Any]]:
 
 def _earlier(netlist: Netlist, path: Path) -> Mapping[str, Any]:
     """Return an earlier report, if it is of the same netlist."""
+    from trilut.synth.report import section_rows
+
     if not path.exists():
         return {}
     try:
         document = json.loads(read_bytes(path))
         same = document["netlist"]["sha256"] == digest(netlist)
+        # One that was written before a figure was added cannot be shown.
+        if same and document.get("synthesis"):
+            section_rows(document["synthesis"])
     except (ValueError, KeyError, TypeError) as error:
         raise FormatError(f"File {str(path)!r} is not a report: {error!r}") from error
     return document if same else {}
