@@ -7,7 +7,8 @@ Three versions of the same netlist, with the same encoder, argmax and number of 
 - ``ours``: optimised netlist, cheapest formulas, compressor trees
 
 LUT4 are LUT4 cells plus two for each CCU2C, all blocks included, mapped by ``synth_ecp5``. Networks
-that were trained on MNIST are measured too if ``build/mnist*/net.trilut`` are there.
+that were trained on MNIST are measured too if ``build/mnist*/net.trilut`` are there, or those of
+``make bench-training``.
 
 Then a random network 3×256→64 with a register after every layer is placed and routed with several
 seeds, encoder, sums, argmax and control included, and a register at each port.
@@ -228,13 +229,15 @@ def route() -> dict[str, Any]:
 
 
 def networks() -> dict[str, Callable[[], Netlist]]:
-    found = sorted(BUILD.glob("mnist*/net.trilut"))
+    training = sorted((BUILD / "bench-training").glob("mnist*/0/net.trilut"))
+    found = {path.parent.parent.name: path for path in training}
+    found |= {path.parent.name: path for path in sorted(BUILD.glob("mnist*/net.trilut"))}
     return {
         "random": lambda: random_network([512, 512, 512, 200], 32, 2),
         "breast_cancer": lambda: trained("breast_cancer", "breast_cancer"),
         "binary": lambda: random_network([2000] * 3, 784, 10, valence=2),
         "digits-4k": lambda: trained("digits-4k", "digits", layers=(1000,) * 4),
-        **{path.parent.name: partial(load, path) for path in found},
+        **{name: partial(load, path) for name, path in found.items()},
     }
 
 
