@@ -22,11 +22,16 @@ Bit = int | str
 """A wire's number in Yosys's JSON, or the text of a constant."""
 
 _TIMEOUT = 1800.0
+# Modules become gates before they are put together: a part's cell is the same gates in each place.
 # Attributes are three quarters of the JSON of a large design.
 _SCRIPT = """\
 {read}
 hierarchy -check -top {top}
 proc
+opt_expr
+simplemap
+techmap
+opt_clean
 {keep}flatten
 attrmap -remove src -remove hdlname{forget}
 opt_expr
@@ -34,7 +39,6 @@ opt_dff
 opt_clean
 dffunmap -srst-only
 simplemap
-techmap
 opt_clean
 attrmap -remove src
 write_json {name}.json
