@@ -49,6 +49,15 @@ def test_designs_of_all_kinds_are_proven(tmp_path, circuit, options):
     assert list(result.claims) == claims
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["ecp5", "xilinx"])
+def test_large_sums_of_a_part_are_proven(tmp_path, target):
+    net = random_netlist(2, num_inputs=50, num_gates=400, num_outputs=800, num_classes=2)
+    result = prove_design(net, write_verilog(net, tmp_path, target=target, scores=True), tmp_path)
+    assert result.fault == ""
+    assert result.claims["sums"] == "2 scores equal the sums of 800 trits"
+
+
 def test_the_claims_say_what_was_proven(design, tmp_path):
     result = prove_design(NET, design, tmp_path)
     assert result.passed
