@@ -333,7 +333,7 @@ def campaign_file(
         vectors = regression_vectors(net, samples, rng, num_random)
         mutants = draw_mutants(design.classifier.netlist, count, rng)
         result = mutation_campaign(design, mutants, vectors, out=out, progress=stage.update)
-        stage.finish(f"{len(result.killed):,} of {result.num_visible:,} faults seen")
+        stage.finish(f"{len(result.killed):,} of {result.num_faults:,} faults seen")
     return result
 
 

@@ -77,12 +77,12 @@ def _campaign(args: argparse.Namespace) -> None:
     else:
         rows = {
             "mutants": f"{result.num_mutants:,}",
-            "equivalent": f"{result.num_equivalent:,}, proven to change no output trit",
-            "refused by the proof": f"{len(result.refused):,} of "
-            f"{result.num_mutants - result.num_equivalent:,} that are not equivalent",
-            "hidden": f"{len(result.hidden):,} of them, which no input shows at the ports",
-            "killed by vectors": f"{len(result.killed):,} of {result.num_visible:,} others "
+            "equivalent": f"{result.num_mutants - result.num_faults:,}, proven to change no "
+            "output trit",
+            "refused by the proof": f"{len(result.refused):,} of {result.num_faults:,}",
+            "killed by vectors": f"{len(result.killed):,} of {result.num_faults:,} "
             f"({result.kill_rate:.2%}) with {result.num_vectors:,} vectors",
-            "missed by vectors": f"{len(result.missed):,}",
+            "not killed": f"{len(result.missed):,} missed, {len(result.hidden):,} hidden: no input "
+            "shows them at the ports",
         }
     print_result(args, f"{args.net.name}: {args.kind}", rows, asdict(result))

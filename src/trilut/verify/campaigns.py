@@ -69,14 +69,9 @@ class MutationResult:
     hidden: tuple[Mutant, ...]
 
     @property
-    def num_equivalent(self) -> int:
-        """Number of mutants that are proven to change no output trit, whatever comes in."""
-        return self.num_mutants - len({*self.killed, *self.refused})
-
-    @property
-    def num_visible(self) -> int:
-        """Number of mutants that some input shows at the ports."""
-        return self.num_mutants - self.num_equivalent - len(self.hidden)
+    def num_faults(self) -> int:
+        """Number of mutants that are not proven to change no output trit, whatever comes in."""
+        return len({*self.killed, *self.refused})
 
     @property
     def missed(self) -> tuple[Mutant, ...]:
@@ -86,8 +81,8 @@ class MutationResult:
 
     @property
     def kill_rate(self) -> float:
-        """Share of the visible mutants that were killed."""
-        return len(self.killed) / self.num_visible if self.num_visible else 1.0
+        """Share of the faults that were killed."""
+        return len(self.killed) / self.num_faults if self.num_faults else 1.0
 
 
 def regression_vectors(
