@@ -22,6 +22,7 @@ from trilut.training import TrainingConfig, layer_accuracies, train
 
 SVG = "{http://www.w3.org/2000/svg}"
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not on PATH")
 
 
 @pytest.fixture(scope="module")
@@ -209,18 +210,9 @@ def screenshot(page, picture, *options):
     return [line for line in finished.stderr.splitlines() if "CONSOLE" in line or "net::" in line]
 
 
-@pytest.fixture
-def browser(request):
-    """Say if there is no browser; a skip would fail where nobody looks at pages."""
-    if CHROMIUM is None:
-        reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-        reporter.write_line("no Chromium on PATH: the report was not looked at in a browser")
-    return CHROMIUM
-
-
-def test_page_in_a_browser(run, tmp_path, browser):
-    if browser is None:
-        return
+@pytest.mark.slow
+@needs_browser
+def test_page_in_a_browser(run, tmp_path):
     assert main(["report", str(run[0]), "-o", str(tmp_path)]) == 0
     assert screenshot(tmp_path / "report.html", tmp_path / "page.png") == []
     picture = np.asarray(Image.open(tmp_path / "page.png").convert("RGB"))
@@ -235,9 +227,9 @@ def test_page_in_a_browser(run, tmp_path, browser):
     assert "heard" in screenshot(tmp_path / "bad.html", tmp_path / "bad.png")[0]
 
 
-def test_page_is_dark_where_the_reader_wants_that(run, tmp_path, browser):
-    if browser is None:
-        return
+@pytest.mark.slow
+@needs_browser
+def test_page_is_dark_where_the_reader_wants_that(run, tmp_path):
     assert main(["report", str(run[0]), "-o", str(tmp_path)]) == 0
     dark = "--blink-settings=preferredColorScheme=0"
     assert screenshot(tmp_path / "report.html", tmp_path / "page.png", dark) == []
@@ -248,9 +240,9 @@ def test_page_is_dark_where_the_reader_wants_that(run, tmp_path, browser):
     assert picture[:60].max() > 200
 
 
-def test_net_under_the_pointer_lights_its_cone(run, tmp_path, browser):
-    if browser is None:
-        return
+@pytest.mark.slow
+@needs_browser
+def test_net_under_the_pointer_lights_its_cone(run, tmp_path):
     directory, result, _ = run
     assert main(["report", str(directory), "-o", str(tmp_path)]) == 0
     netlist = result.netlist
