@@ -75,7 +75,7 @@ bench-estimate: $(STAMP)
 	$(BIN)/python benchmarks/estimate.py
 
 bench-pareto: $(STAMP)
-	$(BIN)/python benchmarks/pareto.py digits
+	$(BIN)/python benchmarks/pareto.py digits --test --plot docs/pareto-digits.svg
 
 UP5K := --target ice40-up5k --axi 8 --no-missing --pipeline 16 --frequency 24 --timeout 3600
 
@@ -83,7 +83,7 @@ bench-fit: $(STAMP)
 	$(BIN)/trilut data fetch mnist
 	$(BIN)/trilut train digits --wiring learned --layers 800 --bits 4 --steps 6000 --batch 128 \
 	  --learning-rate 0.05 --resume -o build/fit/digits
-	$(BIN)/trilut train mnist --layers 800 --bits 2 --steps 10000 --resume -o build/fit/mnist
+	$(BIN)/trilut train mnist --layers 1000 --bits 2 --steps 10000 --area-weight 0.1 --resume -o build/fit/mnist
 	for name in digits mnist; do \
 	  $(BIN)/trilut optimize build/fit/$$name/net.trilut --drop-features -o build/fit/$$name/small.trilut && \
 	  $(BIN)/trilut synth build/fit/$$name/small.trilut $(UP5K) -o build/fit/$$name/up5k || exit 1; \

@@ -107,8 +107,11 @@ def header(*, test: bool, yosys: bool) -> str:
 
 def plot(table: dict[str, dict[str, Any]], path: Path) -> None:
     """Draw area against the mean accuracy of both sets that were not trained on."""
+    import matplotlib
     from matplotlib.figure import Figure
 
+    # The same figure is the same file.
+    matplotlib.rcParams["svg.hashsalt"] = "trilut"
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
     groups: dict[str, list[tuple[float, float, str]]] = {}
@@ -126,7 +129,8 @@ def plot(table: dict[str, dict[str, Any]], path: Path) -> None:
     axes.set_xlabel("LUT4 on ECP5, estimated, everything included")
     axes.set_ylabel("accuracy %, mean of validation and test")
     axes.grid(alpha=0.3)
-    figure.savefig(path)
+    axes.margins(x=0.15)
+    figure.savefig(path, metadata={"Date": None})
 
 
 def main() -> None:
