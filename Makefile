@@ -77,7 +77,7 @@ bench-estimate: $(STAMP)
 bench-pareto: $(STAMP)
 	$(BIN)/python benchmarks/pareto.py digits --test --plot docs/pareto-digits.svg
 
-UP5K := --target ice40-up5k --axi 8 --no-missing --pipeline 16 --frequency 24 --timeout 3600
+UP5K := --axi 8 --no-missing --pipeline 16 --frequency 24 --timeout 3600
 
 bench-fit: $(STAMP)
 	$(BIN)/trilut data fetch mnist
@@ -85,9 +85,11 @@ bench-fit: $(STAMP)
 	  --learning-rate 0.05 --resume -o build/fit/digits
 	$(BIN)/trilut train mnist --layers 1000 --bits 2 --steps 10000 --area-weight 0.1 --resume -o build/fit/mnist
 	for name in digits mnist; do \
-	  $(BIN)/trilut optimize build/fit/$$name/net.trilut --drop-features -o build/fit/$$name/small.trilut && \
-	  $(BIN)/trilut synth build/fit/$$name/small.trilut $(UP5K) -o build/fit/$$name/up5k || exit 1; \
+	  $(BIN)/trilut optimize build/fit/$$name/net.trilut --drop-features -o build/fit/$$name/small.trilut || exit 1; \
 	done
+	$(BIN)/trilut synth build/fit/digits/small.trilut --target ice40-up5k $(UP5K) -o build/fit/digits/up5k
+	$(BIN)/trilut synth build/fit/mnist/small.trilut --target-file benchmarks/up5k-router2.toml --seed 2 $(UP5K) \
+	  -o build/fit/mnist/up5k
 
 bench-groupsum: $(STAMP)
 	$(BIN)/python benchmarks/groupsum.py
