@@ -113,6 +113,7 @@ def test_properties_of_a_gate():
             "cubic": 0.074074,
             "quartic": 0.0,
         },
+        "term_energy": [[0.0, 0.296296, 0.0], [0.296296, 0.0, 0.037037], [0.0, 0.037037, 0.0]],
         "complexity": 2.333333,
         "classes": ["can be UNKNOWN", "threshold", "monotone"],
         "threshold_weights": (1, 1),
