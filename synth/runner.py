@@ -21,7 +21,7 @@ from trilut.synth.result import Cells, Hop, SynthesisResult, Timing, Utilization
 from trilut.synth.target import PlaceAndRoute, Target
 from trilut.tools import Tool, find_tool, run
 
-__all__ = ["SynthesisError", "find_tools", "synthesize", "tool_version"]
+__all__ = ["SynthesisError", "find_tools", "run_step", "synthesize", "tool_version"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _UTILIZATION = re.compile(r"^Info:\s+(\w+):\s*([0-9]+)/\s*([0-9]+)\s+[0-9]+%", re.MULTILINE)
@@ -310,23 +310,51 @@ class _Steps:
             return
         with _SLOTS:
             self._progress(step)
-            self.seconds[step] = self._run_tool(tool, arguments, step, log, console)
+            self.seconds[step] = run_step(
+                tool,
+                arguments,
+                step=step,
+                log=log,
+                console=console,
+                cwd=self._work,
+                timeout=self._timeout,
+            )
         if self._cache is not None:
             self._cache.put(key, read_bytes(result).decode(), self.seconds[step])
 
-    def _run_tool(
-        self, tool: Tool, arguments: Sequence[str], step: str, log: Path, console: Path
-    ) -> float:
-        try:
-            return run(
-                tool, arguments, step=step, log=console, cwd=self._work, timeout=self._timeout
-            )
-        except ToolError as error:
-            if line := _overfull(log) or _last_error(log):
-                raise ToolError(
-                    f"{tool.name} failed in step {step!r}: {line}; log: {str(log)!r}"
-                ) from error
-            raise
+
+def run_step(
+    tool: Tool,
+    arguments: Sequence[str],
+    *,
+    step: str,
+    log: Path,
+    console: Path | None = None,
+    cwd: Path,
+    timeout: float,
+) -> float:
+    """Run a tool, return the seconds it took, and say why it failed if its log tells.
+
+    Parameters
+    ----------
+    log : Path
+        Where the tool writes what it does.
+    console : Path, optional
+        Where what it prints goes, if that is another file.
+
+    Raises
+    ------
+    ToolError
+        If it fails; a part that is too small is said to be.
+    """
+    try:
+        return run(tool, arguments, step=step, log=console or log, cwd=cwd, timeout=timeout)
+    except ToolError as error:
+        if line := _overfull(log) or _last_error(log):
+            raise ToolError(
+                f"{tool.name} failed in step {step!r}: {line}; log: {str(log)!r}"
+            ) from error
+        raise
 
 
 def _overfull(log: Path) -> str | None:

@@ -23,7 +23,7 @@ from trilut.netlist import Netlist
 from trilut.sim import Vectors
 from trilut.sim.rtl import build_rtl
 from trilut.synth import Target, load_target, synthesize
-from trilut.synth.runner import find_tools
+from trilut.synth.runner import find_tools, run_step
 from trilut.tools import Tool, find_tool, run
 from trilut.verify.aig import Aig
 from trilut.verify.counterexample import Counterexample, reference
@@ -201,7 +201,7 @@ def _place_and_route(target: Target, top: str, work: Path) -> None:
     assert settings is not None
     files = ["--json", "yosys.json", "--top", top, "--asc", "chip.asc", "--write", "placed.json"]
     # No pin is given a place, and none needs a certain one.
-    run(
+    run_step(
         find_tools(target)[settings.program],
         [*settings.options, *files, "--seed", "1", "--timing-allow-fail"],
         step="place and route",
