@@ -6,7 +6,7 @@ from circuits import random_netlist
 from trilut import save
 from trilut.cli import main
 from trilut.errors import ToolError
-from trilut.verify.levels import Level, _needs_solver, default_levels
+from trilut.verify.levels import Level, Outcome, _needs_solver, _optional, default_levels
 
 
 def test_large_circuits_are_not_proven_by_default():
@@ -24,6 +24,16 @@ def test_unknown_level(capsys):
         "error: argument --level: 'silicon' is not a level; there are rtl, formal, mapped, "
         "bitstream and all\n"
     )
+
+
+def test_a_level_left_out_names_the_log_that_is_kept(tmp_path):
+    work, logs = tmp_path / "work", tmp_path / "logs"
+
+    def fail():
+        raise ToolError(f"too small; log: {str(work / 'nextpnr.log')!r}")
+
+    verdict = f"too small; log: {str(logs / 'nextpnr.log')!r}"
+    assert _optional(fail, work, logs)() == (Outcome.NOT_RUN, verdict, {})
 
 
 def test_the_solver_may_be_missing():

@@ -186,7 +186,8 @@ def verify(
     chosen = tuple(Level) if ALL in names else tuple(Level(name) for name in names)
     say = progress or (lambda line: None)
     place = scratch or output or Path.cwd()
-    with work_directory(place, logs=place / "logs") as work:
+    logs = place / "logs"
+    with work_directory(place, logs=logs) as work:
         runner = _Runner(circuit, work, pipeline, load_target(target), seed, simulator, say)
         if set(chosen) != {Level.FORMAL}:
             say("vectors")
@@ -198,7 +199,7 @@ def verify(
             Level.BITSTREAM: runner.simulate_bitstream,
         }
         if ALL in names:
-            actions[Level.BITSTREAM] = _optional(actions[Level.BITSTREAM])
+            actions[Level.BITSTREAM] = _optional(actions[Level.BITSTREAM], work, logs)
         results = tuple(_timed(level, actions[level]) for level in chosen)
         verification = Verification(results, runner.coverage)
     if output:
@@ -216,14 +217,14 @@ def _timed(level: Level, action: Callable[[], _Finding]) -> LevelResult:
     return LevelResult(level, outcome, verdict, time.monotonic() - start, details)
 
 
-def _optional(action: Callable[[], _Finding]) -> Callable[[], _Finding]:
-    """Make a level one that may be left out."""
+def _optional(action: Callable[[], _Finding], work: Path, logs: Path) -> Callable[[], _Finding]:
+    """Make a level one that may be left out; say where its logs will be, not where they are."""
 
     def attempt() -> _Finding:
         try:
             return action()
         except ToolError as error:
-            return Outcome.NOT_RUN, str(error), {}
+            return Outcome.NOT_RUN, str(error).replace(str(work), str(logs)), {}
 
     return attempt
 
