@@ -14,6 +14,7 @@ from trilut.boards.framing import FrameReceiver, FrameTransmitter
 from trilut.boards.loader import VectorLoader
 from trilut.boards.protocol import (
     ANSWER_BYTES,
+    FLAG,
     HEADER_BYTES,
     VERSION,
     Fault,
@@ -199,13 +200,17 @@ class BoardDesign(wiring.Component):
         m.submodules.classifier = core = self.classifier
         m.submodules.self_test = test = self._self_test
         wiring.connect(m, transmitter.o, line_out.i)
+        # The first flag after the self-test is where listening begins: of the frame before it, the
+        # board may have missed the beginning.
+        in_step = Signal()
+        with m.If(line_in.valid & (line_in.data == FLAG) & ~test.running):
+            m.d.sync += in_step.eq(1)
         m.d.comb += [
             line_in.rx.eq(self.rx),
             self.tx.eq(line_out.tx),
-            # During the self-test the line is not heard, so that no frame is heard in part.
             receiver.data.eq(line_in.data),
-            receiver.valid.eq(line_in.valid & ~test.running),
-            receiver.error.eq(line_in.error & ~test.running),
+            receiver.valid.eq(line_in.valid & in_step),
+            receiver.error.eq(line_in.error & in_step),
             loader.start.eq(Mux(test.running, test.start, receiver.start)),
             loader.i.payload.eq(Mux(test.running, test.o.payload, receiver.payload)),
             loader.i.valid.eq(Mux(test.running, test.o.valid, receiver.payload_valid)),
