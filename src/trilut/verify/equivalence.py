@@ -1,9 +1,9 @@
 """Proof that two forms of a design do the same in every cycle, register by register.
 
 A tool that maps a design keeps its registers and their names, or merges those that are always
-equal. So each register of the one form is paired with one of the other by its name. Given that all
-pairs are equal in one cycle, their next values and the outputs are proven equal; as they are equal
-at first, they are for ever.
+equal. So each register of the one form is paired with one of the other by its name, or by that of
+a twin. Given that all pairs are equal in one cycle, their next values and the outputs are proven
+equal; as they are equal at first, they are for ever.
 """
 
 from collections.abc import Iterator, Mapping
@@ -100,7 +100,22 @@ def _pairs(
                 literal = pipeline.literal(found)
                 if (state := states.get(literal & ~1)) is not None:
                     pairs[bit] = _Pair(state, literal & 1)
-    return pairs
+    return pairs | _pairs_of_twins(first, pairs)
+
+
+def _pairs_of_twins(first: BitNetlist, pairs: Mapping[Bit, _Pair]) -> dict[Bit, _Pair]:
+    """Return the pairs of registers that lost their names to others that take the same bit."""
+
+    def taken(bit: Bit) -> tuple[object, ...]:
+        register = first.registers[bit]
+        return register.d, register.enable, register.enable_level, first.initial.get(bit)
+
+    found = {taken(bit): pair for bit, pair in pairs.items()}
+    return {
+        bit: found[taken(bit)]
+        for bit in first.registers
+        if bit not in pairs and taken(bit) in found
+    }
 
 
 def _shared_inputs(aig: Aig, first: BitNetlist, other: BitNetlist) -> dict[str, list[Literal]]:
