@@ -16,7 +16,7 @@ namespace {
 
 /* What ends a frame. */
 const uint8_t FLAG = 0x7e;
-const int PATIENCE_MS = 100;
+const int PATIENCE_MS = 2000;
 
 struct Faults {
     double bit_errors, dropped_bytes, resets;

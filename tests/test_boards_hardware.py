@@ -6,15 +6,27 @@ import numpy as np
 import pytest
 from amaranth.hdl import Module
 from amaranth.sim import Simulator
-from boardlink import line_bits, random_vectors
+from boardlink import line_bits, random_vectors, small_net
 from circuits import random_encoder
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trilut import Encoder, Feature, FeatureVectors
+from trilut.boards.design import BoardDesign
 from trilut.boards.framing import FrameReceiver, FrameTransmitter
 from trilut.boards.loader import VectorLoader
-from trilut.boards.protocol import ESCAPE, FLAG, Fault, Frame, FrameReader, encode_frame, payloads
+from trilut.boards.protocol import (
+    ANSWER_BYTES,
+    ESCAPE,
+    FLAG,
+    Fault,
+    Frame,
+    FrameReader,
+    Kind,
+    Status,
+    encode_frame,
+    payloads,
+)
 from trilut.boards.uart import UartReceiver, UartTransmitter
 
 LENGTHS = {1: 0, 2: 0, 3: 5}
@@ -345,3 +357,42 @@ def test_start_forgets_a_vector_under_way():
         assert ctx.get(loader.done)
 
     simulate(loader, drive)
+
+
+def test_a_frame_whose_beginning_fell_into_the_self_test_counts_as_nothing():
+    cycles = 8
+    design = BoardDesign(small_net(), clock_hz=8e6, baud=8_000_000 // cycles)
+    received = bytearray()
+
+    async def send(ctx, data):
+        for byte in data:
+            for bit in line_bits(byte):
+                ctx.set(design.rx, bit)
+                await ctx.tick().repeat(cycles)
+
+    async def drive(ctx):
+        await send(ctx, [FLAG])
+        assert not ctx.get(design.lights[0])
+        while not ctx.get(design.lights[0]):
+            await send(ctx, [0])
+        await send(ctx, [0, 0, FLAG])
+        for request in (Kind.IDENTIFY, Kind.STATUS):
+            await send(ctx, encode_frame(request, 0))
+            # The longest answer, with every byte escaped.
+            await ctx.tick().repeat(64 * 10 * cycles)
+
+    async def collect(ctx):
+        while True:
+            await ctx.negedge(design.tx)
+            await ctx.tick().repeat(cycles // 2)
+            byte = 0
+            for place in range(8):
+                await ctx.tick().repeat(cycles)
+                byte |= ctx.get(design.tx) << place
+            received.append(byte)
+            await ctx.tick().repeat(cycles)
+
+    simulate(design, drive, background=[collect])
+    identity, status = FrameReader(ANSWER_BYTES).feed(bytes(received))
+    assert identity.kind == Kind.IDENTITY
+    assert Status.unpack(status.payload).faults == dict.fromkeys(Fault, 0)
