@@ -1,20 +1,22 @@
 """Area against accuracy: plain networks, with an area term in the loss, pruned, and binary ones.
 
-Usage: python benchmarks/pareto.py digits|mnist [-o DIR] [--rows "NAME;NAME;…"] [--seeds N]
-       [--yosys] [--test] [--plot FILE.svg]
+Usage: python benchmarks/pareto.py digits|mnist|mnist-random [-o DIR] [--rows "NAME;NAME;…"]
+       [--seeds N] [--yosys] [--test] [--plot FILE.svg]
 
-Each row is N trainings in directories of their own, which a run that was interrupted goes on with,
-and a line of results.json. All networks are one layer of learned wiring. The accuracy is that of
-the hardened circuit on the validation set, averaged over the seeds, each with a split of its own;
---test adds the test set's, to be asked for once, when the choice has been made. LUT4 and LUT6 are
-estimates for ECP5 and Xilinx 7 (trilut.estimate), averaged too; --yosys adds what Yosys maps of the
-first seed for ECP5. Everything is included: encoder, gates, sums, argmax, control.
+The networks of ``digits`` and ``mnist`` are one layer of learned wiring, those of ``mnist-random``
+four layers of random wiring. Each row is N trainings in directories of their own, which a run that
+was interrupted goes on with, and a line of results.json. The accuracy is that of the hardened
+circuit on the validation set, averaged over the seeds, each with a split of its own; --test adds
+the test set's, to be asked for once, when the choice has been made. LUT4 and LUT6 are estimates for
+ECP5 and Xilinx 7 (trilut.estimate), averaged too; --yosys adds what Yosys maps of the first seed
+for ECP5. Everything is included: encoder, gates, sums, argmax, control.
 """
 
 import argparse
 import json
 import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +29,32 @@ from trilut.estimate import estimate
 from trilut.files import write_atomically
 from trilut.format import save
 
-COMMON: dict[str, Any] = {"wiring": "learned", "batch": 128, "learning_rate": 0.05}
+Settings = dict[str, Any]
 
-# A binary network needs twice the thresholds to be told as much.
-DATASETS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "digits": ({"steps": 4000, "thresholds": 3}, {"thresholds": 6}),
-    "mnist": ({"steps": 6000, "thresholds": 1}, {"thresholds": 2}),
-}
 
-BINARY = {"valence": 2}
+@dataclass(frozen=True)
+class Study:
+    """Trainings on one data set that differ in what their circuits take.
 
-ROWS: dict[str, dict[str, Any]] = {
+    Parameters
+    ----------
+    settings : dict
+        Fields of TrainingConfig that all rows have in common.
+    binary : dict
+        What a binary row has besides: twice the thresholds, to be told as much.
+    rows : dict
+        The fields of each row, by its name.
+    """
+
+    dataset: str
+    settings: Settings
+    binary: Settings
+    rows: dict[str, Settings]
+
+
+LEARNED: Settings = {"wiring": "learned", "batch": 128, "learning_rate": 0.05}
+BINARY: Settings = {"valence": 2}
+ONE_LAYER: dict[str, Settings] = {
     "plain 250": {"layers": (250,)},
     "plain 500": {"layers": (500,)},
     "plain 1000": {"layers": (1000,)},
@@ -50,21 +67,53 @@ ROWS: dict[str, dict[str, Any]] = {
     "binary 2000": {"layers": (2000,), **BINARY},
     "binary pruned 50 %, 2000": {"layers": (2000,), "prune": 0.5, **BINARY},
 }
+FOUR_LAYERS: dict[str, Settings] = {
+    "plain 4×500": {"layers": (500,) * 4},
+    "plain 4×700": {"layers": (700,) * 4},
+    "plain 4×1000": {"layers": (1000,) * 4},
+    "area 0.05, 4×1000": {"layers": (1000,) * 4, "area_weight": 0.05},
+    "area 0.15, 4×1000": {"layers": (1000,) * 4, "area_weight": 0.15},
+    "area 0.3, 4×1000": {"layers": (1000,) * 4, "area_weight": 0.3},
+    # As many steps as the others have.
+    "pruned 30 %, area 0.1, 4×1000": {
+        **{"layers": (1000,) * 4, "area_weight": 0.1},
+        **{"prune": 0.3, "prune_steps": 2000, "steps": 10_000},
+    },
+    "binary 4×1000": {"layers": (1000,) * 4, **BINARY},
+    "binary area 0.15, 4×1500": {"layers": (1500,) * 4, "area_weight": 0.15, **BINARY},
+}
+STUDIES = {
+    "digits": Study(
+        "digits", {**LEARNED, "steps": 4000, "thresholds": 3}, {"thresholds": 6}, ONE_LAYER
+    ),
+    "mnist": Study(
+        "mnist", {**LEARNED, "steps": 6000, "thresholds": 1}, {"thresholds": 2}, ONE_LAYER
+    ),
+    "mnist-random": Study(
+        "mnist",
+        {"wiring": "random", "minority": 0.02, "steps": 12_000},
+        {"thresholds": 2},
+        FOUR_LAYERS,
+    ),
+}
 
-FAMILIES = {"plain": "o", "area": "s", "pruned": "^", "binary": "x", "binary pruned": "+"}
+FAMILIES = {
+    **{"plain": "o", "area": "s", "pruned": "^"},
+    **{"binary": "x", "binary pruned": "+", "binary area": "d"},
+}
 """The kinds of rows, the longest name that a row begins with, and how each is drawn."""
 
 
-def train_row(dataset_name: str, row: dict[str, Any], seed: int, directory: Path) -> Netlist:
+def train_row(study: Study, name: str, seed: int, directory: Path) -> Netlist:
     """Return the trained netlist, from its file if it is there."""
     path = directory / "net.trilut"
     if path.exists():
         return trilut.load(path)
     from trilut.training import TrainingConfig, train
 
-    dataset = load_dataset(dataset_name, seed=seed)
-    settings, binary = DATASETS[dataset_name]
-    settings = {**COMMON, **settings, **(binary if row.get("valence") == 2 else {}), **row}
+    row = study.rows[name]
+    dataset = load_dataset(study.dataset, seed=seed)
+    settings = {**study.settings, **(study.binary if "valence" in row else {}), **row}
     config = TrainingConfig.for_dataset(dataset, seed=seed, **settings)
     netlist = train(dataset, config, directory=directory, resume=True).netlist
     save(netlist, path)
@@ -135,7 +184,7 @@ def plot(table: dict[str, dict[str, Any]], path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("dataset", choices=list(DATASETS))
+    parser.add_argument("study", choices=list(STUDIES))
     parser.add_argument("-o", "--output", type=Path, default=Path("build/pareto"))
     parser.add_argument("--rows", help="names of rows with semicolons between them; default: all")
     parser.add_argument("--seeds", type=int, default=1, help="trainings of each row")
@@ -143,8 +192,9 @@ def main() -> None:
     parser.add_argument("--test", action="store_true", help="show the test accuracy, too")
     parser.add_argument("--plot", type=Path, help="draw a figure")
     args = parser.parse_args()
-    chosen = args.rows.split(";") if args.rows else list(ROWS)
-    output = args.output / args.dataset
+    study = STUDIES[args.study]
+    chosen = args.rows.split(";") if args.rows else list(study.rows)
+    output = args.output / args.study
     output.mkdir(parents=True, exist_ok=True)
     cache_path = output / "yosys.json"
     cache = json.loads(cache_path.read_text()) if cache_path.exists() else {}
@@ -153,8 +203,7 @@ def main() -> None:
     for name in chosen:
         directory = output / name.replace(" ", "-").replace(",", "").replace("%", "percent")
         netlists = [
-            train_row(args.dataset, ROWS[name], seed, directory / f"seed-{seed}")
-            for seed in range(args.seeds)
+            train_row(study, name, seed, directory / f"seed-{seed}") for seed in range(args.seeds)
         ]
         table[name] = result(netlists, yosys=args.yosys, cache=cache)
         write_atomically(cache_path, json.dumps(cache, indent=1) + "\n")
