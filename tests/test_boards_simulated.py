@@ -83,18 +83,19 @@ def test_without_retries_a_vector_is_answered_right_or_reported(board, net):
     answered = reported = 0
     faults = LineFaults(bit_errors=5e-4, dropped_bytes=1e-3, seed=6)
     with board.start(faults) as live, BoardLink(live.port, timeout=0.2, retries=40) as link:
-        link.retries = 0
         for sample, answer in enumerate(expected):
+            link.retries = 0
             try:
                 (result,) = classify_all(link, net, vectors[slice(sample, sample + 1)])
             except BoardError:
                 reported += 1
+                # Back in step, so that one fault is not reported for ever.
+                link.retries = 40
+                link.status()
             else:
                 assert result == answer
                 answered += 1
-    # Once the line is out of step, only a retry would bring it back: most may be reported.
-    assert answered + reported == len(expected)
-    assert reported > 0
+    assert answered > reported > 0
 
 
 class RawLine:

@@ -7,22 +7,23 @@ from trilut.training import TrainingConfig, train
 
 pytestmark = [pytest.mark.synth, pytest.mark.slow]
 
-# Small enough for the smallest part, and for wiring that was not learned to be routed.
-LAYERS = {"moons": (32, 16), "digits": (120, 60)}
+# Small enough for the smallest part, a MachXO2 with 1,280 flip-flops, and for wiring that was not
+# learned to be routed.
+SETTINGS = {"moons": {"layers": (32, 16)}, "digits": {"layers": (60, 30), "bits": 4}}
 TARGETS = [*(name for name in target_names() if name != "ice40"), "asic:freepdk45"]
 
 
-@pytest.fixture(scope="module", params=LAYERS)
+@pytest.fixture(scope="module", params=SETTINGS)
 def net(request):
     dataset = load_dataset(request.param)
-    config = TrainingConfig.for_dataset(dataset, layers=LAYERS[request.param], steps=200)
+    config = TrainingConfig.for_dataset(dataset, steps=200, **SETTINGS[request.param])
     return train(dataset, config).netlist
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_target(net, name, tmp_path):
     target = load_target(name)
-    design = write_verilog(net, tmp_path, target=target.sums)
+    design = write_verilog(net, tmp_path, target=target.sums, pipeline=3)
     result = synthesize(design.path, design.top, target, out=tmp_path, timeout=1800)
     cells = result.cells
     assert cells.other == 0
