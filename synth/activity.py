@@ -1,6 +1,7 @@
 """Energy of a design of standard cells, from how often its nets change."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,13 @@ from trilut.synth.liberty import Table
 from trilut.synth.library import Library, LibraryCell
 from trilut.synth.result import Energy
 from trilut.synth.sta import loads
+from trilut.synth.traffic import Traffic
 
 __all__ = ["Simulation", "estimate_energy"]
 
-# Streams side by side, cycles to fill the pipeline, and cycles that count.
+# Streams side by side, and cycles that count, at least.
 _STREAMS = 64
-_WARM_UP = 40
 _CYCLES = 24
-# Handshakes at full throughput, out of reset.
-_HELD = {"rst": False, "in_valid": True, "out_ready": True, "in_present": True}
 
 
 class Simulation:
@@ -108,31 +107,48 @@ class Simulation:
                 values[bits[0]] = np.broadcast_to(function(pins), self._num_streams)
 
 
-def estimate_energy(module: Mapping[str, Any], library: Library) -> Energy | None:
+def estimate_energy(
+    module: Mapping[str, Any], library: Library, traffic: Traffic | None = None
+) -> Energy | None:
     """Estimate the energy of a clock cycle when random vectors come at full throughput.
+
+    Cycles are counted for whole vectors, once the first ones have passed through.
 
     A net that changes charges or discharges the pins that it drives, ½CV², and makes its cell use
     what the library's tables say for that edge, averaged over the inputs that can cause it. The
     clock pins count; wires, glitches and the clock tree do not.
 
+    Parameters
+    ----------
+    module : mapping
+        The flattened module, as Yosys writes it.
+    library : Library
+        Its cells.
+    traffic : Traffic, optional
+        How vectors reach it; by default one enters in each cycle.
+
     Returns
     -------
     Energy or None
-        None if the library has no voltage or its flip-flops have no function.
+        None if the library has no voltage, its flip-flops have no function, or the module takes
+        packets and ``traffic`` does not say what they hold.
     """
+    traffic = traffic or Traffic()
     registers = [
         cell
         for cell in module["cells"].values()
         if cell["type"] in library.cells and library.cells[cell["type"]].is_sequential
     ]
-    if not library.voltage or any(
-        library.cells[cell["type"]].next_state is None for cell in registers
-    ):
+    has_functions = all(library.cells[cell["type"]].next_state for cell in registers)
+    if not library.voltage or not has_functions or not traffic.reaches(module):
         return None
-    rises, falls, names = _count_edges(module, library)
+    num_vectors = -(-_CYCLES // traffic.num_beats)
+    num_cycles = num_vectors * traffic.num_beats
+    rises, falls, names = _count_edges(module, library, traffic, num_cycles)
+    share = 1 / (num_cycles * _STREAMS)
     load = loads(module, library)
     # Half of the edges draw CV² from the supply.
-    edges = {bit: (rises[bit] + falls[bit]) / (_CYCLES * _STREAMS) for bit in names}
+    edges = {bit: (rises[bit] + falls[bit]) * share for bit in names}
     switched = sum(load.get(bit, 0.0) * count / 2 for bit, count in edges.items())
     internal = 0.0
     for cell in module["cells"].values():
@@ -145,16 +161,16 @@ def estimate_energy(module: Mapping[str, Any], library: Library) -> Energy | Non
                     internal += sum(_mean(tables, edge, 0.0) for edge in ("rise", "fall"))
                 elif bits and bits[0] in edges and known.pins[pin].is_output:
                     charge = load.get(bits[0], 0.0)
-                    share = 1 / (_CYCLES * _STREAMS)
                     internal += rises[bits[0]] * share * _mean(tables, "rise", charge)
                     internal += falls[bits[0]] * share * _mean(tables, "fall", charge)
     # A library's unit of energy is that of its capacitance times a volt squared.
     return Energy(
         switching_pj=round(switched * library.pf * library.voltage**2, 6),
         internal_pj=round(internal * library.pf, 6),
-        vectors=_CYCLES * _STREAMS,
+        vectors=num_vectors * _STREAMS,
         activity=round(sum(edges.values()) / len(edges), 4) if edges else 0.0,
         stimulus="random inputs at full throughput",
+        vector_cycles=traffic.num_beats,
     )
 
 
@@ -167,35 +183,21 @@ def _mean(groups: tuple[Mapping[str, Table], ...], edge: str, load: float) -> fl
 
 
 def _count_edges(
-    module: Mapping[str, Any], library: Library
+    module: Mapping[str, Any], library: Library, traffic: Traffic, num_cycles: int
 ) -> tuple[dict[int, int], dict[int, int], list[int]]:
     simulation = Simulation(module, library, _STREAMS)
-    rng = np.random.default_rng(0)
+    inputs = traffic.drive(module, _STREAMS, np.random.default_rng(0))
     rises: dict[int, int] = {}
     falls: dict[int, int] = {}
     before: dict[int | str, Bits] = {}
-    for cycle in range(_WARM_UP + _CYCLES):
-        values = simulation.cycle(_random_inputs(module, rng))
-        if cycle >= _WARM_UP:
-            for bit, value in values.items():
-                if isinstance(bit, int):
-                    rises[bit] = rises.get(bit, 0) + int(np.count_nonzero(value & ~before[bit]))
-                    falls[bit] = falls.get(bit, 0) + int(np.count_nonzero(~value & before[bit]))
+    # The registers start with anything, so what the loader first takes may be no whole vector.
+    for driven in islice(inputs, traffic.latency + 2 * traffic.num_beats):
+        before = simulation.cycle(driven)
+    for driven in islice(inputs, num_cycles):
+        values = simulation.cycle(driven)
+        for bit, value in values.items():
+            if isinstance(bit, int):
+                rises[bit] = rises.get(bit, 0) + int(np.count_nonzero(value & ~before[bit]))
+                falls[bit] = falls.get(bit, 0) + int(np.count_nonzero(~value & before[bit]))
         before = values
     return rises, falls, list(rises)
-
-
-def _random_inputs(module: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Bits]:
-    inputs: dict[str, Bits] = {}
-    for name, port in module["ports"].items():
-        if port["direction"] != "input" or name == "clk":
-            continue
-        shape = (_STREAMS, len(port["bits"]))
-        if name in _HELD:
-            inputs[name] = np.full(shape, _HELD[name])
-        elif name == "in_trits":
-            trits = rng.integers(-1, 2, (_STREAMS, shape[1] // 2))
-            inputs[name] = np.stack([trits < 0, trits > 0], axis=2).reshape(shape)
-        else:
-            inputs[name] = rng.integers(0, 2, shape).astype(bool)
-    return inputs

@@ -9,6 +9,7 @@ from trilut.synth.library import Library
 from trilut.synth.mapped import MappedDesign
 from trilut.synth.result import Asic, Hop, SynthesisResult, Timing
 from trilut.synth.sta import slowest_path
+from trilut.synth.traffic import Traffic
 
 __all__ = ["CONSTRAINTS", "METHOD", "AsicDesign", "mapping_script"]
 
@@ -43,11 +44,14 @@ class AsicDesign:
         The flattened design; it is changed.
     library : Library
         Its cells.
+    traffic : Traffic, optional
+        How vectors reach it; by default one enters in each cycle.
     """
 
-    def __init__(self, design: MappedDesign, library: Library):
+    def __init__(self, design: MappedDesign, library: Library, traffic: Traffic | None = None):
         self._design = design
         self._library = library
+        self._traffic = traffic
 
     def complete(self, result: SynthesisResult, frequency: float) -> SynthesisResult:
         """Add timing, leakage and energy to the area of a design.
@@ -83,7 +87,7 @@ class AsicDesign:
             leakage_nw=round(sum(known) * library.nw, 4) if len(known) == len(leakages) else None,
             voltage=library.voltage,
             temperature=library.temperature,
-            energy=estimate_energy(module, library),
+            energy=estimate_energy(module, library, self._traffic),
         )
 
     def _timing(self, frequency: float) -> Timing | None:

@@ -31,6 +31,7 @@ from trilut.synth.report import (
 from trilut.synth.result import SynthesisResult
 from trilut.synth.runner import SynthesisError, synthesize
 from trilut.synth.target import Target, load_target
+from trilut.synth.traffic import design_traffic
 from trilut.tables import Table
 
 __all__ = [
@@ -315,6 +316,7 @@ def _synthesize(point: Point, cache: Cache | None) -> _Outcome:
                     point.target,
                     out=work,
                     frequency=point.frequency,
+                    traffic=design_traffic(design),
                     timeout=point.timeout,
                     cache=cache,
                 )

@@ -279,11 +279,12 @@ def _figures(section: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _energy(section: Mapping[str, Any]) -> float | None:
-    """Return the energy of one vector, leakage over one cycle included where it is known."""
+    """Return the energy of one vector, leakage over its cycles included where it is known."""
     asic = section["asic"]
     if asic is None or asic["energy"] is None:
         return None
-    leakage = (asic["leakage_nw"] or 0) * (section["period_ns"] or 0) * 1e-6
+    nanoseconds = (section["period_ns"] or 0) * section["vector_cycles"]
+    leakage = (asic["leakage_nw"] or 0) * nanoseconds * 1e-6
     return round(asic["energy"]["vector_pj"] + leakage, 4)
 
 

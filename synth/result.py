@@ -146,11 +146,13 @@ class Energy:
     switching_pj, internal_pj : float
         Energy per clock cycle of charging the inputs of cells, and inside the cells.
     vectors : int
-        Cycles that were simulated for the activity, one vector each.
+        Vectors that entered while the activity was counted.
     activity : float
         Mean number of times that a net changes in a cycle.
     stimulus : str
         What was driven.
+    vector_cycles : int
+        Cycles from one vector to the next: the beats of its packet, if any.
     """
 
     switching_pj: float
@@ -158,11 +160,12 @@ class Energy:
     vectors: int
     activity: float
     stimulus: str
+    vector_cycles: int = 1
 
     @property
     def vector_pj(self) -> float:
-        """Energy per vector, without leakage: one vector enters per cycle."""
-        return self.switching_pj + self.internal_pj
+        """Energy per vector, without leakage."""
+        return round((self.switching_pj + self.internal_pj) * self.vector_cycles, 6)
 
 
 @dataclass(frozen=True, slots=True)

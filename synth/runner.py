@@ -19,6 +19,7 @@ from trilut.synth.mapped import PORT_BLOCK, TOP_BLOCK, MappedDesign
 from trilut.synth.parallel import in_parallel
 from trilut.synth.result import Cells, Hop, SynthesisResult, Timing, Utilization
 from trilut.synth.target import PlaceAndRoute, Target
+from trilut.synth.traffic import Traffic
 from trilut.tools import Tool, find_tool, run
 
 __all__ = ["SynthesisError", "find_tools", "run_step", "synthesize", "tool_version"]
@@ -63,6 +64,7 @@ def synthesize(
     num_seeds: int = 1,
     liberty: Path | None = None,
     blocks: bool = True,
+    traffic: Traffic | None = None,
     timeout: float = 600.0,
     cache: Cache | None = None,
     progress: Callable[[str], None] | None = None,
@@ -90,6 +92,9 @@ def synthesize(
         Standard cells for an ASIC, instead of the target's own.
     blocks : bool
         Whether to map the design a second time for the area of each block.
+    traffic : Traffic, optional
+        How vectors reach the design, for the energy of an ASIC; by default one enters in each
+        cycle. A design that takes packets has no energy without it.
     timeout : float
         Seconds that each step may take.
     cache : Cache, optional
@@ -145,7 +150,7 @@ def synthesize(
     if cells.ff and not design.has_clock and (target.place_and_route or library):
         raise ToolError(f"Module {top!r} has {cells.ff} flip-flops but no port 'clk'")
     if library is not None:
-        return AsicDesign(design, library).complete(result, frequency)
+        return AsicDesign(design, library, traffic).complete(result, frequency)
     if target.place_and_route is None:
         return result
     ports = design.register_ports(target.place_and_route.register, target.place_and_route.clock)

@@ -1,17 +1,19 @@
 import json
+from itertools import islice
 
 import numpy as np
 import pytest
 from circuits import random_netlist
 
 from trilut.errors import FormatError, ToolError
-from trilut.hdl import write_logic
+from trilut.hdl import write_logic, write_verilog
 from trilut.sim.packing import pack_trits
 from trilut.synth import load_target, synthesize
 from trilut.synth.activity import Simulation, estimate_energy
 from trilut.synth.graph import cell_levels, drivers, evaluation_order
 from trilut.synth.library import load_library
 from trilut.synth.sta import slowest_path
+from trilut.synth.traffic import Traffic, design_traffic
 
 GENERIC = load_library("generic")
 SETUP, CLOCK_TO_Q, NAND2, INV = 0.03, 0.08, 0.015, 0.01
@@ -99,6 +101,55 @@ def test_energy_of_a_register_that_follows_its_input():
     assert energy.internal_pj == pytest.approx(2 * 0.002 + 0.5 * (0.004 + 0.0007), rel=0.05)
 
 
+def packet_register():
+    """A register that takes the beats of packets, with all ports of a loader."""
+    widths = {"clk": 1, "rst": 1, "s_axis_tdata": 1, "s_axis_tlast": 1, "s_axis_tvalid": 1}
+    ports = {
+        name: {"direction": "input", "bits": [index + 2] * width}
+        for index, (name, width) in enumerate(widths.items())
+    }
+    bit = ports["s_axis_tdata"]["bits"][0]
+    return {"ports": ports, "cells": {"ff": cell("DFF", C=2, D=bit, Q=20)}}
+
+
+def test_energy_of_a_vector_is_that_of_all_its_beats():
+    beat = estimate_energy(packet_register(), GENERIC, Traffic(1, 3, {"in_features": 1}))
+    packet = estimate_energy(packet_register(), GENERIC, Traffic(24, 3, {"in_features": 24}))
+    assert (beat.vectors, packet.vectors) == (24 * 64, 64)
+    assert packet.switching_pj == pytest.approx(beat.switching_pj, rel=0.05)
+    assert packet.vector_pj == pytest.approx(24 * beat.vector_pj, rel=0.05)
+    assert packet.vector_pj == pytest.approx(24 * (packet.switching_pj + packet.internal_pj))
+
+
+def test_no_energy_of_packets_that_are_not_described():
+    assert estimate_energy(packet_register(), GENERIC) is None
+
+
+def test_packets_hold_every_feature_and_trits_that_exist():
+    ports = {"s_axis_tdata": 8, "s_axis_tlast": 1, "m_axis_tready": 1}
+    module = {
+        "ports": {
+            name: {"direction": "input", "bits": list(range(width))}
+            for name, width in ports.items()
+        }
+    }
+    packet = {"in_features": 6, "in_present": 4, "in_trits": 10}
+    driven = Traffic(3, 0, packet).drive(module, 100, np.random.default_rng(0))
+    beats = list(islice(driven, 6))
+    assert all(beat["m_axis_tready"].all() for beat in beats)
+    last = [beat["s_axis_tlast"].all() for beat in beats]
+    assert last == [beat["s_axis_tlast"].any() for beat in beats]
+    assert last == [False, False, True] * 2
+    for start in (0, 3):
+        vector = np.hstack([beat["s_axis_tdata"] for beat in beats[start : start + 3]])
+        assert 0.4 < vector[:, :6].mean() < 0.6
+        assert vector[:, 6:10].all()
+        negative, positive = vector[:, 10:20:2], vector[:, 11:20:2]
+        assert not (negative & positive).any()
+        assert 0.6 < (negative | positive).mean() < 0.75
+        assert not vector[:, 20:].any()
+
+
 def test_energy_needs_a_voltage():
     library = load_library("generic")
     library.voltage = None
@@ -121,6 +172,36 @@ def test_mapped_cells_compute_the_netlist(logic):
     values = Simulation(module, GENERIC, 500).cycle({"in_trits": pack_trits(trits).astype(bool)})
     found = np.stack([values[bit] for bit in module["ports"]["out_trits"]["bits"]], axis=1)
     np.testing.assert_array_equal(found, pack_trits(net.evaluate(trits)).astype(bool))
+
+
+@pytest.mark.synth
+def test_every_driven_packet_is_classified(tmp_path):
+    net = random_netlist(
+        3, num_inputs=8, num_gates=20, num_outputs=6, num_classes=3, with_encoder=True
+    )
+    design = write_verilog(net, tmp_path, axi_beat_bits=8)
+    asic = load_target("asic")
+    traffic = design_traffic(design)
+    assert traffic.num_beats > 2
+    result = synthesize(design.path, design.top, asic, out=tmp_path, blocks=False, traffic=traffic)
+    module = json.loads((tmp_path / "yosys.json").read_text())["modules"][design.top]
+    simulation = Simulation(module, GENERIC, 4)
+    values = [
+        simulation.cycle(inputs)
+        for inputs in islice(
+            traffic.drive(module, 4, np.random.default_rng(0)),
+            traffic.latency + 7 * traffic.num_beats,
+        )
+    ][-5 * traffic.num_beats :]
+
+    def count(port):
+        (bit,) = module["ports"][port]["bits"]
+        return sum(int(value[bit].sum()) for value in values)
+
+    assert (count("m_axis_tvalid"), count("framing_error")) == (4 * 5, 0)
+    energy = result.asic.energy
+    assert energy.vector_cycles == traffic.num_beats
+    assert energy.vector_pj > energy.switching_pj + energy.internal_pj
 
 
 @pytest.mark.synth

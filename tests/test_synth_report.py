@@ -141,6 +141,17 @@ def test_asic_energy_includes_leakage_over_a_cycle():
     assert some_report(**ASIC).section["figures"]["energy_pj"] == pytest.approx(2.001)
 
 
+def test_asic_energy_of_a_packet_counts_all_its_beats():
+    netlist = some_netlist()
+    design = dataclasses.replace(some_design(netlist), num_beats=10)
+    energy = dataclasses.replace(ASIC["asic"].energy, vector_cycles=10)
+    result = some_result(**ASIC | {"asic": dataclasses.replace(ASIC["asic"], energy=energy)})
+    section = make_section(netlist, design, result, pipeline=2)
+    jsonschema.validate(make_synthesis_report(netlist, section).document, SCHEMA)
+    assert section["asic"]["energy"]["vector_pj"] == pytest.approx(20)
+    assert section["figures"]["energy_pj"] == pytest.approx(20.01)
+
+
 def test_summary_says_what_is_counted():
     shown = rows(some_report())
     assert shown["LUT4"] == "60 (encoder, GroupSum and argmax included)"

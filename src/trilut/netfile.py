@@ -265,9 +265,16 @@ def synthesize_design(
     """Place and route a design, and return the section of a report; see make_section."""
     from trilut.synth import load_target, synthesize
     from trilut.synth.report import make_section
+    from trilut.synth.traffic import design_traffic
 
     result = synthesize(
-        design.path, design.top, load_target(target), out=work, progress=stage.step, **settings
+        design.path,
+        design.top,
+        load_target(target),
+        out=work,
+        traffic=design_traffic(design),
+        progress=stage.step,
+        **settings,
     )
     speed = "no timing" if result.timing is None else f"{result.timing.fmax_mhz:.1f} MHz"
     stage.finish(f"{result.cells.summary}, {speed}")
