@@ -12,7 +12,7 @@ help:
 	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
 	@echo "make test      lint, type check and test"
 	@echo "make test-all  the slow tests too"
-	@echo "make bench     all benchmarks (an hour); or one of:"
+	@echo "make bench     all benchmarks but the last (hours; the long ones can be interrupted); or one of:"
 	@echo "  bench-sim       speed and memory of the simulator (minutes, most of them gcc for its rival)"
 	@echo "  bench-area      LUTs of whole designs against a case statement a gate, and frequency (it can be interrupted)"
 	@echo "  bench-estimate  the estimate of trilut info against Yosys"
@@ -23,7 +23,7 @@ help:
 	@echo "  bench-training  time of a training step, and accuracies (hours; it can be interrupted)"
 	@echo "  bench-verification  vectors a second through the RTL, and the time of a proof"
 	@echo "  bench-peers     other projects, installed with PyTorch in build/peers (gigabytes)"
-	@echo "make results   the paper's experiments again, and their page in docs/ (a quarter of an hour)"
+	@echo "make results   the paper's experiments again, and their page in docs/ (half an hour)"
 	@echo "make format    format the code"
 	@echo "make clean     remove $(VENV) and build/"
 
@@ -66,7 +66,8 @@ $(STAMP_ALL): $(STAMP)
 test-all: lint $(STAMP_ALL)
 	$(BIN)/pytest
 
-bench: bench-sim bench-area bench-groupsum bench-emission bench-training
+bench: bench-sim bench-area bench-groupsum bench-emission bench-estimate bench-verification \
+  bench-pareto bench-fit bench-training
 
 bench-area: $(STAMP)
 	$(BIN)/python benchmarks/area.py
@@ -75,7 +76,9 @@ bench-estimate: $(STAMP)
 	$(BIN)/python benchmarks/estimate.py
 
 bench-pareto: $(STAMP)
-	$(BIN)/python benchmarks/pareto.py digits --test --plot docs/pareto-digits.svg
+	$(BIN)/trilut data fetch mnist
+	$(BIN)/python benchmarks/pareto.py digits --seeds 2 --test --plot docs/pareto-digits.svg
+	$(BIN)/python benchmarks/pareto.py mnist-random --seeds 2 --test --plot docs/pareto-mnist.svg
 
 UP5K := --axi 8 --no-missing --pipeline 16 --frequency 24 --timeout 3600
 
