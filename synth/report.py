@@ -234,7 +234,8 @@ def _accuracy(netlist: Netlist) -> dict[str, Any] | None:
 def _accuracy_row(accuracy: Mapping[str, Any] | None) -> dict[str, str]:
     if accuracy is None:
         return {}
-    return {"test accuracy": f"{percent(accuracy['test'])} on {accuracy['dataset']}, as trained"}
+    share, dataset = percent(accuracy["test"]), accuracy["dataset"]
+    return {"test accuracy": f"{share} on {dataset}, as the netlist says"}
 
 
 def _conventions(

@@ -276,6 +276,34 @@ def test_eval_finds_the_split_of_the_training_however_the_file_is_spelt(
     assert documents[0] == documents[1] == documents[2]
 
 
+def test_accuracy_of_a_netlist_follows_what_it_means(capsys, net, samples, tmp_path):
+    origin = {
+        "data": {"name": f"{samples}:label=kind", "seed": 5},
+        "accuracy": {"soft": {"test": 0.99}, "hardened": {"test": 0.98}},
+        "training": {"seed": 1},
+    }
+    trilut.save(dataclasses.replace(trilut.load(net), provenance=origin), net)
+    small, smaller = tmp_path / "small.trilut", tmp_path / "smaller.trilut"
+    assert main(["optimize", str(net), "-o", str(small)]) == 0
+    assert trilut.load(small).provenance == origin
+    capsys.readouterr()
+    assert main(["optimize", str(net), "-o", str(small), "--feature-bits=2", "--json"]) == 0
+    measured = json.loads(capsys.readouterr().out)["accuracy_after"]
+    narrowed = {"lossy": False, "feature_bits": 2}
+    assert trilut.load(small).provenance == {
+        **origin,
+        "accuracy": {"hardened": {"test": measured}},
+        "changes": [narrowed],
+    }
+    assert main(["optimize", str(small), "-o", str(smaller), "--lossy", "--json"]) == 0
+    measured = json.loads(capsys.readouterr().out)["accuracy_after"]
+    assert trilut.load(smaller).provenance == {
+        **origin,
+        "accuracy": {"hardened": {"test": measured}},
+        "changes": [narrowed, {"lossy": True, "feature_bits": None}],
+    }
+
+
 def test_eval_as_a_table(capsys, net, samples):
     command = ["eval", str(net), "--data", samples, "--label=kind", "--drop=.25", "--control"]
     assert main(command) == 0

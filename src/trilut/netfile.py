@@ -55,6 +55,8 @@ def optimize_file(
 
     The options ``lossy`` and ``feature_bits`` change what the circuit computes. For them the
     netlist must say what it was trained on, and the test accuracy before and after is returned too.
+    The new netlist's provenance then has the new accuracy, instead of those of the training, and
+    ``changes``, a list of what was done.
 
     Parameters
     ----------
@@ -81,7 +83,6 @@ def optimize_file(
     smaller = optimize(smaller, training_trits=trits).netlist
     if not unread:
         smaller = drop_features(smaller)
-    save(smaller, output)
     facts: dict[str, Any] = {
         "gates_before": netlist.num_gates,
         "gates_after": smaller.num_gates,
@@ -92,10 +93,27 @@ def optimize_file(
         facts["accuracy_before"] = evaluate_split(netlist, dataset.test).accuracy
         test = samples_for(smaller, dataset)
         facts["accuracy_after"] = evaluate_split(smaller, test).accuracy
+        change = {"lossy": lossy, "feature_bits": _feature_bits(smaller) if feature_bits else None}
+        smaller = _with_change(smaller, change, facts["accuracy_after"])
     if smaller.encoder is not None:
         facts["features"] = len(smaller.encoder.features)
-        facts["feature_bits"] = max(feature.bits for feature in smaller.encoder.features)
+        facts["feature_bits"] = _feature_bits(smaller)
+    save(smaller, output)
     return facts
+
+
+def _feature_bits(netlist: Netlist) -> int | None:
+    if netlist.encoder is None:
+        return None
+    return max(feature.bits for feature in netlist.encoder.features)
+
+
+def _with_change(netlist: Netlist, change: Mapping[str, Any], accuracy: float) -> Netlist:
+    """Say in a netlist how it came to mean something else, and what that has on the test set."""
+    earlier = netlist.provenance.get("changes")
+    changes = [*earlier, change] if isinstance(earlier, list) else [change]
+    known = {"changes": changes, "accuracy": {"hardened": {"test": accuracy}}}
+    return dataclasses.replace(netlist, provenance={**netlist.provenance, **known})
 
 
 def verify_file(
