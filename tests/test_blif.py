@@ -1,12 +1,35 @@
 import re
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 from circuits import random_netlist
 
+from trilut import load
 from trilut.blif import to_blif, to_blif_mv
+from trilut.cli import main
 from trilut.tools import find_tool
+
+REGRESSION = Path(__file__).parent / "regression"
+
+
+def evaluate_blif(text, inputs):
+    """Evaluate a BLIF text in the order of its tables, which is evaluation order."""
+    values = {
+        f"n{index}_{rail}": int(trit == value)
+        for index, trit in enumerate(inputs)
+        for rail, value in (("p", 1), ("m", -1))
+    }
+    joined = text.replace("\\\n", " ").split(".end")[0]
+    for block in re.split(r"^\.names ", joined, flags=re.MULTILINE)[1:]:
+        names, *rows = block.strip().splitlines()
+        *sources, target = names.split()
+        code = "".join(str(values[source]) for source in sources)
+        covers = ("".join(row.split()[:-1]) for row in rows)
+        values[target] = int(any(re.fullmatch(cover.replace("-", "."), code) for cover in covers))
+    num_outputs = sum(name.startswith("o") for name in values) // 2
+    return [values[f"o{index}_p"] - values[f"o{index}_m"] for index in range(num_outputs)]
 
 
 def evaluate_blif_mv(text, valence, inputs):
@@ -32,6 +55,27 @@ def test_blif_mv_computes_the_netlist(valence):
     expected = netlist.evaluate(trits).tolist()
     text = to_blif_mv(netlist)
     assert [evaluate_blif_mv(text, valence, row) for row in trits] == expected
+
+
+@pytest.mark.parametrize("options", [[], ["--no-optimize"]])
+@pytest.mark.parametrize("language", ["blif", "blif-mv"])
+def test_written_file_computes_the_netlist_for_any_trits(tmp_path, language, options):
+    path = REGRESSION / "ternary_two_classes.trilut"
+    command = ["verilog", str(path), "-o", str(tmp_path), "--format", language]
+    assert main([*command, *options]) == 0
+    (written,) = tmp_path.iterdir()
+    netlist = load(path)
+    trits = np.random.default_rng(0).integers(-1, 2, (50, netlist.num_inputs))
+    text = written.read_text()
+    found = [
+        evaluate_blif(text, row) if language == "blif" else evaluate_blif_mv(text, 3, row)
+        for row in trits
+    ]
+    assert found == netlist.evaluate(trits).tolist()
+    tables = text.count("\n.table " if language == "blif-mv" else "\n.names ")
+    of_outputs = len(netlist.outputs)
+    gates = tables // (1 if language == "blif-mv" else 2) - of_outputs
+    assert (gates == netlist.num_gates) == bool(options)
 
 
 @pytest.mark.synth

@@ -362,12 +362,30 @@ def campaign_file(
     return result
 
 
-def write_blif(path: Path, output: Path, language: str, *, top: str = "trilut_top") -> Path:
-    """Write the optimised gates of a netlist file as ``TOP.blif`` or ``TOP.mv``."""
-    netlist = optimize(load(path)).netlist
+def write_blif(
+    path: Path,
+    output: Path,
+    language: str,
+    *,
+    top: str = "trilut_top",
+    optimized: bool = True,
+) -> Path:
+    """Write the gates of a netlist file as ``TOP.blif`` or ``TOP.mv``, for any trits at the inputs.
+
+    Parameters
+    ----------
+    language : str
+        ``blif`` or ``blif-mv``.
+    optimized : bool
+        Whether gates that make no difference are left out.
+    """
+    # Behind BLIF there is no encoder whose trits alone could come in.
+    circuit = dataclasses.replace(load(path), encoder=None, head=None)
+    if optimized:
+        circuit = optimize(circuit).netlist
     suffix, convert = {"blif": ("blif", to_blif), "blif-mv": ("mv", to_blif_mv)}[language]
     written = make_directory(output) / f"{check_identifier(top)}.{suffix}"
-    write_atomically(written, convert(netlist, model=top))
+    write_atomically(written, convert(circuit, model=top))
     return written
 
 

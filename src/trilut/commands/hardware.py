@@ -151,7 +151,9 @@ def _verilog(args: argparse.Namespace) -> None:
     from trilut.netfile import write_bench, write_blif
 
     if args.format in ("blif", "blif-mv"):
-        path = write_blif(args.net, args.output, args.format, top=args.top)
+        path = write_blif(
+            args.net, args.output, args.format, top=args.top, optimized=not args.no_optimize
+        )
         print_result(args, args.format, {"file": str(path)}, {"file": str(path)})
         return
     if args.logic_only:
