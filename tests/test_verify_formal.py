@@ -123,6 +123,39 @@ def replaced(pattern, by):
     return change
 
 
+NOT_CONNECTED = replaced(r"    \.o\(i\)\n", "    .o()\n")
+# Where the last layer hands out its trits.
+LAST_OUTPUT = r"(module trilut_top_layer_4 .*)assign o = \{\s+neuron_0,(.*?)\};"
+
+
+@pytest.mark.parametrize(
+    ("change", "output"),
+    [
+        (replaced(LAST_OUTPUT, r"\1wire [1:0] lost; assign o = {lost,\2};"), 11),
+        (replaced(LAST_OUTPUT, r"\1"), 0),
+        (NOT_CONNECTED, 0),
+    ],
+    ids=["one trit", "all trits", "not connected"],
+)
+def test_a_trit_that_nothing_drives_is_refused(design, tmp_path, change, output):
+    result = prove_text(design, change(design.path.read_text()), tmp_path)
+    assert result.fault == (
+        f"Output {output} of the gates is read by block 'groupsum', but no gate, register or "
+        "input drives it"
+    )
+    assert not result.is_open
+
+
+def test_a_trit_that_nothing_drives_is_refused_without_a_head(tmp_path):
+    net = random_netlist(3, num_inputs=6, num_gates=20, num_outputs=5)
+    design = write_verilog(net, tmp_path)
+    design.path.write_text(NOT_CONNECTED(design.path.read_text()))
+    result = prove_design(net, design, tmp_path)
+    assert result.fault == (
+        "Output 0 of the gates is read by block 'control', but no gate, register or input drives it"
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "fault"),
     [

@@ -91,8 +91,24 @@ class BitNetlist:
     initial: Mapping[Bit, str]
 
     def is_driven(self, bit: Bit) -> bool:
-        """Say whether a bit has a value: what nothing reads is removed."""
+        """Say whether a bit is a constant, or a gate or a register drives it."""
         return isinstance(bit, str) or bit in self.gates or bit in self.registers
+
+    def bits_read(self) -> set[Bit]:
+        """Return the bits that a gate, a register or an output port takes."""
+        by_gates = (source for _, sources in self.gates.values() for source in sources)
+        by_registers = (
+            source
+            for register in self.registers.values()
+            for source in (register.d, register.enable)
+        )
+        by_ports = (
+            bit
+            for port, direction in self.directions.items()
+            if direction == "output"
+            for bit in self.ports[port]
+        )
+        return {*by_gates, *by_registers, *by_ports}
 
     def describe(self, bit: Bit) -> str:
         """Name a wire, by its shortest path."""

@@ -34,6 +34,7 @@ from trilut.verify.sweep import HARD_SOLVER, Sweeper
 __all__ = ["FormalResult", "prove_design"]
 
 _NUM_WORDS = 32
+_CONTROL_PORTS = ("clk", "rst", "en", "in_valid", "out_ready")
 # Not the wires inside a level: carries, and the pins of a part's own cells.
 _BETWEEN_LEVELS = re.compile(r"class_\d+_level_\d+")
 
@@ -106,22 +107,26 @@ def prove_design(
         If Yosys is missing or fails.
     """
     proof = _Proof(net, design, work, progress or (lambda line: None))
-    fault, counterexample, is_open = "", None, False
+    try:
+        fault, counterexample, is_open = _attempt(proof)
+    # Also from a counter-example, for which the whole design is looked at and not only a part.
+    except PipelineError as error:
+        fault, counterexample, is_open = str(error), None, False
+    return FormalResult(proof.claims, fault, counterexample, is_open, proof.seconds)
+
+
+def _attempt(proof: "_Proof") -> tuple[str, Counterexample | None, bool]:
+    """Return the fault or nothing, an input that shows it, and whether it may be none at all."""
     try:
         proof.run()
-    except PipelineError as error:
-        fault = str(error)
     except SumError as error:
-        fault = str(error)
         counterexample = proof.search()
-        is_open = counterexample is None
+        return str(error), counterexample, counterexample is None
     except _DecisionError as error:
-        fault = str(error)
-        counterexample = proof.search()
+        return str(error), proof.search(), False
     except _DisproofError as error:
-        fault = str(error)
-        counterexample = proof.explain(error.inputs)
-    return FormalResult(proof.claims, fault, counterexample, is_open, proof.seconds)
+        return str(error), proof.explain(error.inputs), False
+    return "", None, False
 
 
 class _Proof:
@@ -185,10 +190,8 @@ class _Proof:
         }
         first_of_design = len(self._aig)
         self._pipeline = Pipeline(self._aig, self._main, {**known, advance_bit(self._main): TRUE})
-        bits = self._output_bits()
-        self._entering = self._nets_entering(len(bits) // 2)
-        used = [(place, bit) for place, bit in enumerate(bits) if self._main.is_driven(bit)]
-        for _, bit in used:
+        self._outputs = self._used_outputs()
+        for bit in self._outputs.values():
             self._pipeline.literal(bit)
         named = (
             self._pipeline.literal(bit) >> 1
@@ -199,7 +202,7 @@ class _Proof:
         targets = [node for node in named if node >= first_of_design]
         anchors = [literal >> 1 for trit in nets for literal in trit]
         self._sweeper.sweep(targets, anchors, self._inputs.patterns(self._aig, _NUM_WORDS))
-        for place, bit in used:
+        for place, bit in self._outputs.items():
             output, plane = divmod(place, 2)
             expected = nets[self._entering[output]][plane]
             example = self._sweeper.difference(expected, self._pipeline.literal(bit))
@@ -222,11 +225,26 @@ class _Proof:
             f"{count} trits leave the gates, expected {len(self._net.outputs)} outputs"
         )
 
-    def _output_bits(self) -> Sequence[Bit]:
-        """Return the bits that carry the trits which leave the gates."""
-        if self._net.head is None:
-            return self._main.blocks["control"]["i"]
-        return [outer for _, outer in self._wiring("groupsum")]
+    def _used_outputs(self) -> dict[int, Bit]:
+        """Return the bits by which trits leave the gates, by their places.
+
+        A bit that nothing drives is left out if the block behind the gates does not read it: Yosys
+        removes the logic before such a bit.
+        """
+        block = "groupsum" if self._net.head else "control"
+        wiring = self._wiring(block)
+        self._entering = self._nets_entering(len(wiring) // 2)
+        reads = self._modules[f"{self._top}_{block}"].bits_read()
+        outputs = {}
+        for place, (inner, outer) in enumerate(wiring):
+            if self._pipeline.has_value(outer):
+                outputs[place] = outer
+            elif inner in reads:
+                raise PipelineError(
+                    f"Output {place // 2} of the gates is read by block {block!r}, but no gate, "
+                    "register or input drives it"
+                )
+        return outputs
 
     def _wiring(self, block: str) -> list[tuple[Bit, Bit]]:
         """Return the bits by which data enter a block, as it sees them and as the top does."""
@@ -234,7 +252,7 @@ class _Proof:
         return [
             pair
             for port, direction in netlist.directions.items()
-            if direction == "input" and port not in ("clk", "en", "rst")
+            if direction == "input" and port not in _CONTROL_PORTS
             for pair in zip(netlist.ports[port], self._main.blocks[block][port], strict=True)
         ]
 
@@ -426,9 +444,7 @@ class _Proof:
 
     def _prove_latency(self) -> None:
         """Prove that every result belongs to one vector: all paths have the same registers."""
-        depths = {
-            self._pipeline.depth(bit) for bit in self._output_bits() if self._main.is_driven(bit)
-        }
+        depths = {self._pipeline.depth(bit) for bit in self._outputs.values()}
         # A constant has no depth.
         blocks = [
             sorted(depth for depth in found if depth is not None)
@@ -493,13 +509,14 @@ class _Proof:
         source = self._pipeline
         for block in ("groupsum", "argmax") if self._net.head else ():
             entering = {
-                inner: source.literal(outer) if source.has_value(outer) else FALSE
+                inner: source.literal(outer)
                 for inner, outer in self._wiring(block)
+                if source.has_value(outer)
             }
             _, known = self._through(block, self._aig, entering)
             source = Pipeline(self._aig, self._main, known)
         if self._net.head is None:
-            known = {bit: source.literal(bit) for bit in self._main.blocks["control"]["i"]}
+            known = {bit: source.literal(bit) for bit in self._outputs.values()}
         outputs = Pipeline(self._aig, self._main, self._past_control(self._aig, known))
         return {
             port: outputs.literals(bits)
