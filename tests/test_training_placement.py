@@ -20,7 +20,7 @@ from pathlib import Path
 
 import jax
 
-settings, meshes, directory, join = json.loads(sys.argv[1])
+settings, meshes, directory, stop, join = json.loads(sys.argv[1])
 if join:
     jax.distributed.initialize(*join)
 
@@ -28,21 +28,31 @@ from trilut import digest
 from trilut.data import load_dataset
 from trilut.training import TrainingConfig, make_mesh, train
 
+def progress(step, *rest):
+    if step == stop:
+        raise KeyboardInterrupt
+
+
 wine = load_dataset("wine")
 for batch, gate in meshes:
-    result = train(
-        wine,
-        TrainingConfig(**settings),
-        mesh=make_mesh(batch=batch, gate=gate),
-        directory=directory and Path(directory),
-    )
+    try:
+        result = train(
+            wine,
+            TrainingConfig(**settings),
+            mesh=make_mesh(batch=batch, gate=gate),
+            directory=directory and Path(directory),
+            progress=progress,
+            resume=True,
+        )
+    except KeyboardInterrupt:
+        break
     print("digest", digest(result.netlist), flush=True)
 """
 
 
-def start(settings, meshes, *, devices, directory=None, join=None):
+def start(settings, meshes, *, devices, directory=None, stop=None, join=None):
     return subprocess.Popen(
-        [sys.executable, "-c", CHILD, json.dumps([settings, meshes, directory, join])],
+        [sys.executable, "-c", CHILD, json.dumps([settings, meshes, directory, stop, join])],
         env={
             **os.environ,
             "JAX_PLATFORMS": "cpu",
@@ -82,14 +92,19 @@ def test_four_devices_learn_what_one_does(settings, meshes):
     assert digests(process) == [expected(settings)] * len(meshes)
 
 
-@pytest.mark.slow
-def test_two_processes_learn_what_one_does(tmp_path):
+def two_processes(directory, *, stop=None):
+    """Train in two processes of two devices each, and return what each of them prints."""
     address = f"localhost:{free_port()}"
-    processes = [
-        start(PLAIN, [(2, 2)], devices=2, directory=str(tmp_path), join=[address, 2, number])
-        for number in range(2)
-    ]
-    assert [digests(process) for process in processes] == [[expected(PLAIN)]] * 2
+    shared = {"devices": 2, "directory": str(directory), "stop": stop}
+    processes = [start(PLAIN, [(2, 2)], **shared, join=[address, 2, number]) for number in (0, 1)]
+    return [digests(process) for process in processes]
+
+
+@pytest.mark.slow
+def test_two_processes_learn_what_one_does_though_they_are_stopped(tmp_path):
+    assert two_processes(tmp_path, stop=15) == [[], []]
+    assert json.loads((tmp_path / "checkpoint.json").read_text())["step"] == 15
+    assert two_processes(tmp_path) == [[expected(PLAIN)]] * 2
     assert json.loads((tmp_path / "checkpoint.json").read_text())["step"] == 30
     assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 2
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypedDict, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.experimental.multihost_utils import process_allgather
+from jax.experimental.multihost_utils import broadcast_one_to_all, process_allgather
 
 from trilut import __version__
 from trilut.errors import FormatError
@@ -94,12 +94,15 @@ class Journal:
     def begin(self, fresh: Snapshot, *, resume: bool) -> Snapshot:
         """Return what to start from: the checkpoint if there is one and it is asked for.
 
+        Of several processes, the first decides whether there is one; all of them read it.
+
         Raises
         ------
         TrainingError
             If the checkpoint belongs to other settings or samples, or is damaged.
         """
-        snapshot = self._load(fresh) if resume and self.path.exists() else fresh
+        is_there = _told_by_the_first_process(self.path.exists())
+        snapshot = self._load(fresh) if resume and is_there else fresh
         if jax.process_index() != 0:
             return snapshot
         if snapshot is fresh:
@@ -207,10 +210,17 @@ class Journal:
 
 def _arrays(tree: object) -> dict[str, Any]:
     """Return the whole arrays of a tree, wherever their parts are."""
-    leaves = jax.tree.leaves(tree)
-    if jax.process_count() > 1:
-        leaves = [process_allgather(leaf, tiled=True) for leaf in leaves]
-    return {f"{leaf:04}": np.asarray(value) for leaf, value in enumerate(leaves)}
+    return {f"{leaf:04}": _whole(array) for leaf, array in enumerate(jax.tree.leaves(tree))}
+
+
+def _whole(array: jax.Array) -> np.ndarray[Any, Any]:
+    # What each process has whole would be put together from as many copies.
+    spread = not array.is_fully_addressable
+    return np.asarray(process_allgather(array, tiled=True) if spread else array)
+
+
+def _told_by_the_first_process(fact: bool) -> bool:
+    return bool(broadcast_one_to_all(np.array(fact))) if jax.process_count() > 1 else fact
 
 
 def _measurement(line: dict[str, Any]) -> Measurement:
