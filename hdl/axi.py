@@ -115,6 +115,9 @@ class AxiClassifier(wiring.Component):
         Results.
     framing_error : :py:`Out(1)`
         A packet of a wrong length was dropped; see :class:`BeatLoader`.
+    abstain_margin : :py:`In`
+        The abstention margin, if the classifier has a port for it. No stream carries it: it counts
+        for all results that are decided while it is there.
     """
 
     def __init__(self, classifier: Classifier, *, beat_bits: int = 32, presence_bits: bool = True):
@@ -142,6 +145,7 @@ class AxiClassifier(wiring.Component):
                 "m_axis_tready": In(1),
                 "m_axis_tlast": Out(1),
                 "framing_error": Out(1),
+                **classifier.margin_members,
             }
         )
 
@@ -162,6 +166,7 @@ class AxiClassifier(wiring.Component):
             self.m_axis_tvalid.eq(core.out_valid),
             self.m_axis_tlast.eq(1),
             core.out_ready.eq(self.m_axis_tready),
+            *(getattr(core, name).eq(getattr(self, name)) for name in core.margin_members),
         ]
         if not self.presence_bits and core.input_kind is InputKind.FEATURES:
             m.d.comb += core.in_present.eq(~0)

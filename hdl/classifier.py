@@ -144,6 +144,13 @@ class Classifier(wiring.Component):
         """The sums and the argmax; None if the netlist has no head."""
         return self._sum, self._argmax
 
+    @property
+    def margin_members(self) -> dict[str, Any]:
+        """The member ``abstain_margin`` if there is one, for components around this one."""
+        if self._argmax is None or not self._argmax.margin_port:
+            return {}
+        return {"abstain_margin": In(self._argmax.abstain_margin.shape())}
+
     def net_of(self, signal: str) -> int | None:
         """Return the net of ``netlist`` that a bit of a signal is of, or None if it is of none.
 
@@ -171,9 +178,7 @@ class Classifier(wiring.Component):
             members["in_present"] = In(self._encoder.present.shape())
         else:
             members["in_trits"] = In(ArrayLayout(2, self.netlist.num_inputs))
-        if self._argmax is not None and self._argmax.margin_port:
-            members["abstain_margin"] = In(self._argmax.abstain_margin.shape())
-        return members
+        return {**members, **self.margin_members}
 
     def _output_members(self) -> dict[str, Any]:
         return {"out_valid": Out(1), "out_ready": In(1), **self._result_members()}
@@ -290,6 +295,8 @@ class StreamClassifier(wiring.Component):
     o : :py:`Out(stream.Signature(StructLayout(...)))`
         Results. The fields are its ``out_`` ports: ``class``, ``margin``, ``unknown`` and
         ``scores``, or ``trits``.
+    abstain_margin : :py:`In`
+        The abstention margin, if the classifier has a port for it.
     """
 
     def __init__(self, classifier: Classifier):
@@ -309,6 +316,7 @@ class StreamClassifier(wiring.Component):
             {
                 "i": In(stream.Signature(payload["i"])),
                 "o": Out(stream.Signature(payload["o"])),
+                **classifier.margin_members,
             }
         )
 
@@ -320,6 +328,7 @@ class StreamClassifier(wiring.Component):
             self.i.ready.eq(core.in_ready),
             self.o.valid.eq(core.out_valid),
             core.out_ready.eq(self.o.ready),
+            *(getattr(core, name).eq(getattr(self, name)) for name in core.margin_members),
         ]
         for name in self.i.payload.shape().members:
             m.d.comb += getattr(core, f"in_{name}").eq(self.i.payload[name])

@@ -1,4 +1,5 @@
 # amaranth: UnusedElaboratable=no
+import dataclasses
 import random
 
 import numpy as np
@@ -90,15 +91,24 @@ def test_loader_takes_a_beat_in_every_cycle():
 
 
 @pytest.mark.parametrize(
-    ("num_classes", "beat_bits", "input_register", "presence_bits"),
-    [(3, 8, True, True), (2, 32, True, False), (0, 16, False, True), (3, 8, False, False)],
+    ("num_classes", "beat_bits", "input_register", "presence_bits", "margin"),
+    [
+        (3, 8, True, True, None),
+        (2, 32, True, False, None),
+        (0, 16, False, True, None),
+        (3, 8, False, False, None),
+        (3, 16, True, True, 3),
+        (2, 8, True, True, 1),
+    ],
 )
-def test_axi_classifier_answers_every_packet(num_classes, beat_bits, input_register, presence_bits):
+def test_axi_classifier_answers_every_packet(
+    num_classes, beat_bits, input_register, presence_bits, margin
+):
     netlist = random_netlist(
         2, num_inputs=9, num_gates=30, num_outputs=6, num_classes=num_classes, with_encoder=True
     )
     component = AxiClassifier(
-        Classifier(netlist, input_register=input_register),
+        Classifier(netlist, input_register=input_register, margin_port=margin is not None),
         beat_bits=beat_bits,
         presence_bits=presence_bits,
     )
@@ -121,8 +131,13 @@ def test_axi_classifier_answers_every_packet(num_classes, beat_bits, input_regis
         vectors.append(word | mask * presence_bits)
     samples = np.where(present, values, np.nan)
     outputs = netlist.evaluate(netlist.encoder.encode(samples))
+    head = netlist.head
+    if margin is not None:
+        head = dataclasses.replace(head, abstain_margin=margin)
 
     async def drive(ctx):
+        if margin is not None:
+            ctx.set(component.abstain_margin, margin)
         for vector in vectors:
             for beat, last in packets(vector, width, beat_bits):
                 while chance.random() < 0.2:
@@ -134,7 +149,7 @@ def test_axi_classifier_answers_every_packet(num_classes, beat_bits, input_regis
                 ctx.set(component.s_axis_tvalid, 0)
 
     async def check(ctx):
-        decisions = netlist.head.decide(netlist.head.scores(outputs)) if netlist.head else None
+        decisions = head.decide(head.scores(outputs)) if head else None
         for sample in range(len(vectors)):
             while chance.random() < 0.2:
                 await ctx.tick()

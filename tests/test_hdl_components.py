@@ -336,6 +336,26 @@ def test_port_sets_the_abstention_margin():
     simulate(component, check)
 
 
+def test_port_sets_the_abstention_margin_behind_streams():
+    netlist = random_netlist(0, num_inputs=4, num_gates=25, num_outputs=6, num_classes=3)
+    core = Classifier(netlist, input_kind=InputKind.TRITS, margin_port=True)
+    component = StreamClassifier(core)
+    trits = np.random.default_rng(0).integers(-1, 2, (40, 4)).astype(np.int8)
+    expected = netlist.classify(trits)
+
+    async def check(ctx):
+        ctx.set(component.o.ready, 1)
+        ctx.set(component.i.valid, 1)
+        ctx.set(component.abstain_margin, 3)
+        for sample in range(len(trits)):
+            ctx.set(component.i.payload.as_value(), pack(trits[sample]))
+            for _ in range(core.latency):
+                await ctx.tick()
+            assert ctx.get(component.o.payload.unknown) == (expected.margin[sample] < 3)
+
+    simulate(component, check)
+
+
 def test_features_need_an_encoder():
     with pytest.raises(
         NetlistError,
