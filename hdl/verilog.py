@@ -120,11 +120,13 @@ def write_verilog(
     Raises
     ------
     NetlistError
-        If ``top`` is not a plain Verilog identifier, or the netlist cannot take that input.
+        If ``top`` is not a plain Verilog identifier, or is a keyword or one of the part's cells, or
+        the netlist cannot take that input.
     ToolError
         If Yosys is missing or fails.
     """
-    check_identifier(top)
+    models = PRIMITIVE_MODELS.get(target, "")
+    check_identifier(top, re.findall(r"^module (\w+)", models, flags=re.MULTILINE))
     if input_kind is None:
         input_kind = InputKind.TRITS if netlist.encoder is None else InputKind.FEATURES
     circuit = netlist
@@ -172,7 +174,7 @@ def write_verilog(
         component.latency,
         input_kind,
         classifier,
-        models=PRIMITIVE_MODELS.get(target, ""),
+        models=models,
         num_beats=component.num_beats if isinstance(component, AxiClassifier) else None,
     )
 

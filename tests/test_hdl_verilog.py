@@ -11,7 +11,7 @@ from trilut import Netlist, ToolError
 from trilut.errors import NetlistError
 from trilut.format import digest
 from trilut.gates import gate_table, num_gates, parse_gate
-from trilut.hdl import InputKind, Layer, write_verilog
+from trilut.hdl import InputKind, Layer, write_logic, write_verilog
 from trilut.hdl.compressor_cells import PRIMITIVE_MODELS
 from trilut.hdl.fabric import layer_verilog
 from trilut.hdl.gate import TRIT_CODE
@@ -179,6 +179,33 @@ def test_top_must_be_an_identifier(tmp_path, top):
     assert str(caught.value) == (
         f"Top module name {top!r} is not a plain Verilog identifier "
         "(letters, digits and underscores, not starting with a digit)"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("write", [write_verilog, write_logic])
+@pytest.mark.parametrize("top", ["module", "always", "logic", "interface", "unique0"])
+def test_top_must_be_no_keyword(tmp_path, write, top):
+    netlist = random_netlist(0, num_inputs=2, num_gates=1, num_outputs=1)
+    with pytest.raises(NetlistError) as caught:
+        write(netlist, tmp_path, top=top)
+    assert str(caught.value) == (
+        f"Top module name {top!r} is a keyword of Verilog or SystemVerilog, expected another name"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("top", "target", "cells"),
+    [("LUT4", "ecp5", "CCU2C, LUT4"), ("CARRY4", "xilinx", "CARRY4, LUT6, LUT6_2")],
+)
+def test_top_must_be_no_cell_of_the_part(tmp_path, top, target, cells):
+    netlist = random_netlist(0, num_inputs=2, num_gates=1, num_outputs=2, num_classes=2)
+    with pytest.raises(NetlistError) as caught:
+        write_verilog(netlist, tmp_path, top=top, target=target)
+    assert str(caught.value) == (
+        f"Top module name {top!r} is that of a cell which the design instantiates ({cells}), "
+        "expected another name"
     )
     assert not list(tmp_path.iterdir())
 
