@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from trilut.errors import FormatError
 
-__all__ = ["Bits", "Function", "parse_function"]
+__all__ = ["Bits", "Function", "function_names", "parse_function"]
 
 Bits = NDArray[np.bool_]
 Function = Callable[[Mapping[str, Bits]], Bits]
 """The value of a function for values of the pins that it names."""
 
 _TOKEN = re.compile(r"\s*([A-Za-z_][\w\[\]]*|[01]|[!'()&*|+^])")
+_NAME = re.compile(r"[A-Za-z_][\w\[\]]*")
 _MAX_LENGTH = 10_000
 _MAX_DEPTH = 50
 
@@ -32,6 +33,11 @@ def parse_function(text: str) -> Function:
     if parser.next is not None:
         raise parser.error()
     return function
+
+
+def function_names(text: str) -> frozenset[str]:
+    """Return what a function reads: pins, or the state of a flip-flop."""
+    return frozenset(_NAME.findall(text))
 
 
 class _Parser:

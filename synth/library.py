@@ -5,10 +5,11 @@ import hashlib
 import re
 import sys
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
+from math import inf, nan
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from trilut.data.fetched import cache_directory
 from trilut.errors import FormatError, ToolError
 from trilut.files import make_directory, work_directory, write_atomically
-from trilut.synth.boolean import Function, parse_function
+from trilut.synth.boolean import Function, function_names, parse_function
 from trilut.synth.liberty import Group, Table, parse_liberty, read_liberty
 from trilut.synth.mapped import Areas
 from trilut.synth.target import PortRegister, Target
@@ -36,8 +37,10 @@ _DEBIAN = {
     "osu035": "/usr/share/qflow/tech/osu035/osu035_stdcells.lib",
     "osu050": "/usr/share/qflow/tech/osu050/osu05_stdcells.lib",
 }
+# What is counted in, and what a library counts in that does not say.
+_UNITS = {"time_unit": "1ns", "capacitive_load_unit": "1pf", "leakage_power_unit": "1nW"}
 _PREFIXES = {"f": 1e-15, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0}
-_UNIT = re.compile(r"\s*([0-9.eE+-]*)\s*([fpnum]?)[fswv]\w*\s*", re.IGNORECASE)
+_UNIT = re.compile(r"\s*([0-9.]*(?:e[+-]?[0-9]+)?)\s*([fpnum]?)([sfw])\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +98,27 @@ class LibraryCell:
     @cached_property
     def pins(self) -> dict[str, Pin]:
         """The pins by name, buses left out."""
-        return {group.name: self._pin(group) for group in self._group.all("pin")}
+        pins: dict[str, Pin] = {}
+        for group in self._group.all("pin"):
+            pins |= dict.fromkeys(_listed(group.names), self._pin(group))
+        return pins
 
     def _pin(self, group: Group) -> Pin:
         return Pin(
             is_output=group.values.get("direction") == "output",
             capacitance=group.number("capacitance") or 0.0,
             function=group.values.get("function", ""),
-            arcs=tuple(self._arc(arc) for arc in group.all("timing")),
+            arcs=tuple(arc for timing in group.all("timing") for arc in self._arcs(timing)),
             powers=tuple(self._tables(power) for power in group.all("internal_power")),
         )
 
-    def _arc(self, group: Group) -> Arc:
-        return Arc(
-            group.values.get("related_pin", ""),
-            group.values.get("timing_sense", ""),
-            group.values.get("timing_type", "combinational"),
-            self._tables(group),
-        )
+    def _arcs(self, group: Group) -> list[Arc]:
+        """Return the arcs of a group, one for each pin that it is related to."""
+        sense = group.values.get("timing_sense", "")
+        kind = group.values.get("timing_type", "combinational")
+        tables = self._tables(group)
+        related = _listed([group.values.get("related_pin", "")])
+        return [Arc(pin, sense, kind, tables) for pin in related or [""]]
 
     def _tables(self, group: Group) -> dict[str, Table]:
         try:
@@ -141,6 +147,12 @@ class LibraryCell:
             for name, pin in self.pins.items()
             if pin.is_output and pin.function
         }
+
+    def sources(self, output: str) -> set[str]:
+        """Return the pins at which a change can make an output change: of a flip-flop the clock."""
+        if self.is_sequential:
+            return {self.clock} - {""}
+        return set(function_names(self.pins[output].function)) & set(self.pins)
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -207,7 +219,7 @@ class Library:
     Raises
     ------
     FormatError
-        If it has no cells.
+        If it has no cells, or a unit that cannot be read.
     """
 
     def __init__(self, group: Group, text: bytes, *, is_invented: bool = False):
@@ -229,10 +241,22 @@ class Library:
             raise FormatError(f"Library {self.name!r} has no cells")
         self.voltage = group.number("nom_voltage")
         self.temperature = group.number("nom_temperature")
-        self.ns = _unit(group.values.get("time_unit", "1ns")) / 1e-9
         capacitance = "".join(group.lists.get("capacitive_load_unit", ("1", "pf")))
-        self.pf = _unit(capacitance) / 1e-12
-        self.nw = _unit(group.values.get("leakage_power_unit", "1nW")) / 1e-9
+        units = {name: group.values.get(name, default) for name, default in _UNITS.items()}
+        units["capacitive_load_unit"] = capacitance
+        self.ns, self.pf, self.nw = (self._unit(name, units[name]) for name in _UNITS)
+
+    def _unit(self, attribute: str, text: str) -> float:
+        """Return how many of the unit that we count in a unit of the library is."""
+        usual = _UNITS[attribute]
+        match, ours = _UNIT.fullmatch(text), _UNIT.fullmatch(usual)
+        assert ours is not None
+        scale = _number(match[1] or "1") if match and match[3].lower() == ours[3].lower() else 0.0
+        if match is None or not 0 < scale < inf:
+            raise FormatError(
+                f"Library {self.name!r} has the {attribute} {text!r}, expected one like {usual!r}"
+            )
+        return scale * _PREFIXES[match[2].lower()] / _PREFIXES[ours[2]]
 
     @cached_property
     def areas(self) -> Areas:
@@ -269,12 +293,16 @@ class Library:
         )
 
 
-def _unit(text: str) -> float:
-    match = _UNIT.fullmatch(text)
+def _number(text: str) -> float:
     try:
-        return float(match[1] or 1) * _PREFIXES[match[2].lower()] if match else 1e-9
+        return float(text)
     except ValueError:
-        return 1e-9
+        return nan
+
+
+def _listed(texts: Iterable[str]) -> list[str]:
+    """Return the names of lists like ``A B`` or ``A, B``."""
+    return [name for text in texts for name in text.replace(",", " ").split()]
 
 
 def library_names() -> tuple[str, ...]:

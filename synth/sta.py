@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
+from trilut.errors import FormatError
 from trilut.synth.graph import drivers, evaluation_order
 from trilut.synth.liberty import Table
 from trilut.synth.library import Arc, Library, LibraryCell
@@ -13,7 +15,14 @@ __all__ = ["Stage", "loads", "slowest_path"]
 _EDGES = ("rise", "fall")
 _SLEWS = ("input_net_transition", "input_transition_time", "related_pin_transition")
 _LOAD = "total_output_net_capacitance"
-_STARTS = ("rising_edge", "falling_edge")
+# Kinds of arcs, and the edges of the output that their tables are for.
+_STARTS = {"rising_edge": _EDGES, "falling_edge": _EDGES}
+_PASSES = {
+    "combinational": _EDGES,
+    "combinational_rise": ("rise",),
+    "combinational_fall": ("fall",),
+}
+_DELAYS = _STARTS | _PASSES
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +77,13 @@ def slowest_path(module: Mapping[str, Any], library: Library) -> list[Stage]:
     -------
     list of Stage
         From the first register to the last, whose delay is the setup time; empty if there is none.
+
+    Raises
+    ------
+    FormatError
+        If the library has no delay for a way through one of the cells.
     """
+    _check_delays(module, library)
     load = loads(module, library)
     driver = drivers(module)
     arrivals: Arrivals = {}
@@ -97,6 +112,26 @@ def slowest_path(module: Mapping[str, Any], library: Library) -> list[Stage]:
     return path[::-1]
 
 
+def _check_delays(module: Mapping[str, Any], library: Library) -> None:
+    used = {
+        (cell["type"], pin)
+        for cell in module["cells"].values()
+        for pin in cell["connections"]
+        if cell["type"] in library.cells and _bit(cell, pin) is not None
+    }
+    for cell_type, pin_name in sorted(used):
+        known = library.cells[cell_type]
+        if pin_name not in known.pins or not known.pins[pin_name].is_output:
+            continue
+        for source, edge in product(sorted(known.sources(pin_name)), _EDGES):
+            arcs = [arc for arc in known.pins[pin_name].arcs if arc.related == source]
+            if not any(_tables(arc, edge) for arc in arcs):
+                raise FormatError(
+                    f"Library {library.name!r} has no delay from pin {source!r} of cell "
+                    f"{cell_type!r} to a {edge} of its output {pin_name!r}"
+                )
+
+
 def _bit(cell: Mapping[str, Any], pin: str) -> int | None:
     bits = cell["connections"].get(pin, [])
     return bits[0] if bits and isinstance(bits[0], int) else None
@@ -114,10 +149,18 @@ def _keep(arrivals: Arrivals, edge: str, stage: Stage) -> None:
 
 def _delay(arc: Arc, edge: str, slew: float | None, load: float) -> tuple[float, float] | None:
     """Return the delay and the slew of an edge at the output, None if the arc has no such edge."""
-    delay, transition = arc.tables.get(f"cell_{edge}"), arc.tables.get(f"{edge}_transition")
-    if delay is None or transition is None:
+    tables = _tables(arc, edge)
+    if tables is None:
         return None
-    return tuple(_look_up(table, slew, load) for table in (delay, transition))  # type: ignore[return-value]
+    delay, transition = tables
+    return _look_up(delay, slew, load), _look_up(transition, slew, load)
+
+
+def _tables(arc: Arc, edge: str) -> tuple[Table, Table] | None:
+    if edge not in _DELAYS.get(arc.kind, ()):
+        return None
+    delay, transition = arc.tables.get(f"cell_{edge}"), arc.tables.get(f"{edge}_transition")
+    return None if delay is None or transition is None else (delay, transition)
 
 
 def _look_up(table: Table, slew: float | None, load: float) -> float:
@@ -147,7 +190,7 @@ def _pass(
             continue
         for arc in pin.arcs:
             source = _bit(cell, arc.related)
-            if source not in to or arc.kind != "combinational":
+            if source not in to or arc.kind not in _PASSES:
                 continue
             assert source is not None
             for edge in _EDGES:

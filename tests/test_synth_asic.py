@@ -11,7 +11,8 @@ from trilut.sim.packing import pack_trits
 from trilut.synth import load_target, synthesize
 from trilut.synth.activity import Simulation, estimate_energy
 from trilut.synth.graph import cell_levels, drivers, evaluation_order
-from trilut.synth.library import load_library
+from trilut.synth.liberty import parse_liberty
+from trilut.synth.library import Library, load_library
 from trilut.synth.sta import slowest_path
 from trilut.synth.traffic import Traffic, design_traffic
 
@@ -57,6 +58,92 @@ def test_delay_of_a_chain_by_hand():
     ]
     assert [stage.delay for stage in path] == pytest.approx(expected, abs=1e-4)
     assert path[-1].time == pytest.approx(sum(stage.delay for stage in path))
+
+
+ODD = """
+library (odd) {
+  lu_table_template (t) { variable_1 : total_output_net_capacitance; index_1 ("0, 10"); }
+  cell (DFF) {
+    ff (IQ, IQN) { clocked_on : "C"; next_state : "D"; }
+    pin (C, D) { direction : input; }
+    pin (Q) { direction : output; function : "IQ"; timing () { related_pin : "C";
+      timing_type : rising_edge; @both } }
+  }
+  cell (OR) {
+    pin (A, B) { direction : input; }
+    pin (Y) { direction : output; function : "A | B"; @arcs }
+  }
+}
+"""
+
+
+def odd_library(arcs):
+    """A library whose tables say 1 for a rise and 2 for a fall, with these arcs of an OR."""
+    rise = 'cell_rise (t) { values ("1, 1"); } rise_transition (t) { values ("1, 1"); }'
+    text = ODD.replace("@arcs", arcs).replace("@both", "@rise @fall")
+    text = text.replace("@rise", rise).replace(
+        "@fall", rise.replace("rise", "fall").replace("1", "2")
+    )
+    return Library(parse_liberty(text, "'odd.lib'"), text.encode())
+
+
+def or_between_registers():
+    module = chain()
+    del module["cells"]["inv"]
+    module["cells"]["nand"] = cell("OR", A="0", B=3, Y=5)
+    return module
+
+
+@pytest.mark.parametrize(
+    "arcs",
+    [
+        'timing () { related_pin : "A B"; @rise @fall }',
+        'timing () { related_pin : "A B"; timing_type : combinational_rise; @rise }'
+        'timing () { related_pin : "A B"; timing_type : combinational_fall; @fall }',
+        # Tables of the other edge are of no such arc.
+        'timing () { related_pin : "A, B"; timing_type : combinational_rise; @rise @fall }'
+        'timing () { related_pin : "A"; timing_type : combinational_fall; @fall }'
+        'timing () { related_pin : "B"; timing_type : combinational_fall; @rise @fall }',
+    ],
+)
+def test_arcs_in_every_way_that_liberty_writes_them(arcs):
+    path = slowest_path(or_between_registers(), odd_library(arcs))
+    assert [(stage.cell, stage.delay) for stage in path] == [
+        ("first", 2),
+        ("nand", 2),
+        ("last", 0),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arcs", "message"),
+    [
+        ("", "from pin 'A' of cell 'OR' to a rise of its output 'Y'"),
+        (
+            'timing () { related_pin : "A"; @rise @fall }',
+            "from pin 'B' of cell 'OR' to a rise of its output 'Y'",
+        ),
+        (
+            'timing () { related_pin : "A B"; timing_type : combinational_rise; @rise @fall }',
+            "from pin 'A' of cell 'OR' to a fall of its output 'Y'",
+        ),
+    ],
+)
+def test_cell_without_a_delay_from_an_input_that_it_reads(arcs, message):
+    with pytest.raises(FormatError, match=rf"^Library 'odd' has no delay {message}$"):
+        slowest_path(or_between_registers(), odd_library(arcs))
+
+
+def test_register_without_a_delay_from_its_clock():
+    library = odd_library('timing () { related_pin : "A B"; @rise @fall }')
+    text = library.text.decode().replace("rising_edge", "hold_rising")
+    library = Library(parse_liberty(text, "'odd.lib'"), text.encode())
+    with pytest.raises(
+        FormatError,
+        match=r"^Library 'odd' has no delay from pin 'C' of cell 'DFF' to a rise of its "
+        r"output 'Q'$",
+    ):
+        slowest_path(or_between_registers(), library)
 
 
 def test_no_registers_no_path():

@@ -65,6 +65,34 @@ def test_library():
     assert arc.tables["cell_rise"].at({"total_output_net_capacitance": 20}) == 3
 
 
+def test_pins_that_share_a_group_and_arcs_that_share_one():
+    text = TEXT.replace("pin (A) {", "pin (A, B) {", 1).replace(
+        "    pin (B) { direction : input; capacitance : 1.5; }\n", ""
+    )
+    cell = library(text.replace('related_pin : "A"', 'related_pin : "A B"')).cells["NAND"]
+    assert list(cell.pins) == ["A", "B", "Y"]
+    assert cell.pins["B"].capacitance == 1.5
+    assert [arc.related for arc in cell.pins["Y"].arcs] == ["A", "B"]
+    assert cell.is_nand2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"10ps"', '"10 parsecs"', "the time_unit '10 parsecs', expected one like '1ns'"),
+        ('"10ps"', '"10pf"', "the time_unit '10pf', expected one like '1ns'"),
+        ('"10ps"', '"0ns"', "the time_unit '0ns', expected one like '1ns'"),
+        ('"10ps"', '"1e999s"', "the time_unit '1e999s', expected one like '1ns'"),
+        ("(1, ff)", "(1, farads)", "the capacitive_load_unit '1farads', expected one like '1pf'"),
+        ("(1, ff)", "(1)", "the capacitive_load_unit '1', expected one like '1pf'"),
+        ("1uW", "..uW", "the leakage_power_unit '..uW', expected one like '1nW'"),
+    ],
+)
+def test_unit_that_cannot_be_read(old, new, message):
+    with pytest.raises(FormatError, match=rf"^Library 'tiny' has {re.escape(message)}$"):
+        library(TEXT.replace(old, new, 1))
+
+
 def test_compressed_file(tmp_path):
     (tmp_path / "x.lib.gz").write_bytes(gzip.compress(TEXT.encode()))
     group, text = read_liberty(tmp_path / "x.lib.gz")
