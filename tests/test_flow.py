@@ -156,7 +156,13 @@ def test_names_cannot_break_the_page(tmp_path):
     evaluation = dataclasses.asdict(evaluate_split(netlist, split))
     report = make_report(
         netlist,
-        accuracy={"hardened": 0.5, "soft": 0.5, "cell_vote": 0.5, "evaluation": evaluation},
+        accuracy={
+            "validation": 0.5,
+            "hardened": 0.5,
+            "soft": 0.5,
+            "cell_vote": 0.5,
+            "evaluation": evaluation,
+        },
         history=[{"step": 1, "loss": 1.0, "accuracy": 0.5}],
         verification={
             "num_checked": {NASTY: 1},

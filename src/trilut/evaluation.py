@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from trilut.metrics import (
     abstained_fraction,
     accuracy,
     accuracy_at_coverage,
+    cell_vote_accuracy,
     class_accuracies,
     confusion_matrix,
     coverage_area,
@@ -32,6 +33,7 @@ __all__ = [
     "Evaluation",
     "MissingPoint",
     "Part",
+    "dataset_accuracy",
     "default_part",
     "evaluate_split",
     "is_own_file",
@@ -154,6 +156,49 @@ def evaluate_split(netlist: Netlist, split: Split, *, engine: str = "fast") -> E
             "accuracy": curve.accuracy.tolist(),
         },
     )
+
+
+def dataset_accuracy(netlist: Netlist, dataset: Dataset) -> dict[str, Any]:
+    """Measure a circuit on a data set, as a report has it.
+
+    Returns
+    -------
+    dict
+        ``validation``, the accuracy of the circuit on the validation set. On the test set:
+        ``hardened``, its accuracy there; ``soft``, that of the training forward, None unless the
+        netlist has it for this data set; ``cell_vote``, see
+        :func:`trilut.metrics.cell_vote_accuracy`; and the whole ``evaluation``.
+
+    Raises
+    ------
+    NetlistError
+        If the netlist has no encoder or no head.
+    DataError
+        If the data set lacks a feature of the netlist, or has a class that the netlist has not.
+    """
+    train, validation, test = (
+        samples_for(netlist, dataset, part=part) for part in ("train", "validation", "test")
+    )
+    assert netlist.encoder is not None
+    evaluation = evaluate_split(netlist, test)
+    return {
+        "validation": evaluate_split(netlist, validation).accuracy,
+        "hardened": evaluation.accuracy,
+        "soft": _soft_accuracy(netlist, dataset),
+        "cell_vote": cell_vote_accuracy(
+            netlist.encoder.encode(train.x), train.y, netlist.encoder.encode(test.x), test.y
+        ),
+        "evaluation": dataclasses.asdict(evaluation),
+    }
+
+
+def _soft_accuracy(netlist: Netlist, dataset: Dataset) -> float | None:
+    known: Mapping[str, Any] = netlist.provenance
+    try:
+        same = known["data"]["name"] == dataset.name
+        return float(known["accuracy"]["soft"]["test"]) if same else None
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def missing_curve(

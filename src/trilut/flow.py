@@ -11,10 +11,9 @@ from trilut import interrupt
 from trilut.console import Stage, stages
 from trilut.data import Dataset, load_dataset
 from trilut.errors import ToolError
-from trilut.evaluation import evaluate_split
+from trilut.evaluation import dataset_accuracy
 from trilut.files import make_directory, work_directory, write_atomically
 from trilut.format import save
-from trilut.metrics import cell_vote_accuracy
 from trilut.netfile import synthesize_design
 from trilut.netlist import Netlist
 from trilut.report import Report, make_report, write_report
@@ -37,8 +36,8 @@ class Trained:
     dataset : Dataset
         What it was trained on.
     accuracy : mapping
-        On the test set: ``hardened``, ``soft``, ``cell_vote`` and the whole ``evaluation``; if
-        hardening lost something, ``layers`` is the accuracy with the first n layers hardened.
+        See :func:`trilut.evaluation.dataset_accuracy`. If hardening lost something, ``layers`` is
+        the accuracy on the test set with the first n layers hardened.
     history : list of dict
         The course of the training.
     """
@@ -183,26 +182,15 @@ def _train(
             mesh=None if mesh is None else make_mesh(batch=mesh[0], gate=mesh[1]),
         )
     netlist = result.netlist
-    assert netlist.encoder is not None
-    evaluation = evaluate_split(netlist, dataset.test)
-    accuracy = {
-        "hardened": evaluation.accuracy,
-        "soft": result.soft.test,
-        "cell_vote": cell_vote_accuracy(
-            netlist.encoder.encode(dataset.train.x),
-            dataset.train.y,
-            netlist.encoder.encode(dataset.test.x),
-            dataset.test.y,
-        ),
-        "evaluation": plain(evaluation),
-    }
+    accuracy = dataset_accuracy(netlist, dataset)
     if result.soft.test != result.hardened.test:
         accuracy["layers"] = layer_accuracies(result.fitted, dataset.test)
     history: list[dict[str, Any]] = [dict(line) for line in result.history]
     save(netlist, output / "net.trilut")
     stage.finish(
-        f"{netlist.num_gates} gates, hardened {percent(evaluation.accuracy)}, "
-        f"ceiling {percent(evaluation.ceiling)}"
+        f"{netlist.num_gates} gates, validation {percent(accuracy['validation'])}, "
+        f"hardened {percent(accuracy['hardened'])}, "
+        f"ceiling {percent(accuracy['evaluation']['ceiling'])}"
     )
     return Trained(netlist, dataset, accuracy, history)
 

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from trilut.console import talk
-from trilut.data import Dataset, Split
+from trilut.data import Dataset
 from trilut.errors import DataError, FormatError
-from trilut.evaluation import evaluate_split, netlist_dataset, samples_for
+from trilut.evaluation import dataset_accuracy, netlist_dataset, samples_for
 from trilut.files import make_directory, read_bytes
 from trilut.format import digest, load
-from trilut.metrics import cell_vote_accuracy
 from trilut.netlist import Netlist
 from trilut.report import Report, make_report, write_report
 
@@ -43,7 +42,7 @@ def report_run(path: Path, *, output: Path | None = None, data: str | None = Non
     dataset = _dataset(netlist, data)
     if dataset is not None:
         split = samples_for(netlist, dataset)
-        accuracy = _accuracy(netlist, dataset, split)
+        accuracy = dataset_accuracy(netlist, dataset)
     earlier = _earlier(netlist, file.parent / "report.json")
     if accuracy is not None and "layers" in (earlier.get("accuracy") or {}):
         accuracy["layers"] = earlier["accuracy"]["layers"]
@@ -67,30 +66,6 @@ def _dataset(netlist: Netlist, name: str | None) -> Dataset | None:
         if name is not None:
             raise
         talk(f"No samples, so no accuracy: {error}")
-        return None
-
-
-def _accuracy(netlist: Netlist, dataset: Dataset, split: Split) -> dict[str, Any]:
-    assert netlist.encoder is not None
-    train = samples_for(netlist, dataset, part="train")
-    evaluation = evaluate_split(netlist, split)
-    return {
-        "hardened": evaluation.accuracy,
-        "soft": _soft(netlist, dataset),
-        "cell_vote": cell_vote_accuracy(
-            netlist.encoder.encode(train.x), train.y, netlist.encoder.encode(split.x), split.y
-        ),
-        "evaluation": evaluation,
-    }
-
-
-def _soft(netlist: Netlist, dataset: Dataset) -> float | None:
-    """Return the accuracy of the training forward, if the netlist has it for this data set."""
-    known: Mapping[str, Any] = netlist.provenance
-    try:
-        same = known["data"]["name"] == dataset.name
-        return float(known["accuracy"]["soft"]["test"]) if same else None
-    except (KeyError, TypeError, ValueError):
         return None
 
 

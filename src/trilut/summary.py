@@ -161,7 +161,8 @@ def accuracy_rows(accuracy: Mapping[str, Any]) -> dict[str, str]:
         soft["cell vote"] = f"{vote} (majority per encoded cell of the training set)"
     rows = evaluation_rows(Evaluation(**accuracy["evaluation"]))
     first = "hardened accuracy"
-    return {first: rows.pop(first), **soft, **rows}
+    validation = f"{percent(accuracy['validation'])} (hardened; what to choose settings by)"
+    return {"validation accuracy": validation, first: rows.pop(first), **soft, **rows}
 
 
 def verification_rows(result: Mapping[str, Any]) -> dict[str, str]:
