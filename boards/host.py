@@ -3,6 +3,7 @@
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
+from math import inf
 from types import TracebackType
 from typing import Self
 
@@ -64,6 +65,8 @@ class BoardLink:
 
     Raises
     ------
+    ValueError
+        If ``timeout`` is not a finite number above 0.
     BoardError
         If the port cannot be opened, or there is no board that speaks this protocol.
     """
@@ -71,6 +74,8 @@ class BoardLink:
     def __init__(
         self, port: str, *, baud: int = DEFAULT_BAUD, timeout: float = 1.0, retries: int = 8
     ):
+        if not 0 < timeout < inf:
+            raise ValueError(f"The timeout is {timeout} s, expected a finite number above 0")
         self.port = port
         self.timeout = timeout
         self.retries = retries

@@ -63,6 +63,13 @@ def test_silence():
         BoardLink(port, timeout=0.05, retries=2)
 
 
+@pytest.mark.parametrize("timeout", [0, float("nan"), float("inf")])
+def test_timeout_that_never_ends(timeout):
+    message = rf"^The timeout is {timeout} s, expected a finite number above 0$"
+    with pytest.raises(ValueError, match=message):
+        BoardLink("/dev/nobody", timeout=timeout)
+
+
 def test_another_version():
     message = r"^The board at '/dev/pts/\d+' speaks version 2 of the protocol, expected 1$"
     with (

@@ -335,6 +335,83 @@ def test_usage_errors_exit_with_2(capsys, arguments):
     assert caught.value.code == 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["verify", "n", "--seed=-1"], "--seed: '-1' is not a number from 0 to 2147483647"),
+        (["campaign", "mutants", "n", "--seed", "-1"], "--seed: '-1' is not a number from 0 to "),
+        (["compare", "n", "m", "--seed=2147483648"], "--seed: '2147483648' is not a number from "),
+        (["train", "moons", "-o", "r", "--seed=x"], "--seed: 'x' is not a number from 0 to "),
+        (["verify", "n", "--random=99999999999999"], "--random: '99999999999999' is above 10000"),
+        (["host", "p", "status", "--timeout=nan"], "--timeout: 'nan' is not a number above 0"),
+        (["host", "p", "status", "--timeout=inf"], "--timeout: 'inf' is not a number above 0"),
+        (["host", "p", "status", "--baud=1000000001"], "--baud: '1000000001' is above 1000000000"),
+        (["explore", "n", "-o", "o", "--frequency=nan"], "--frequency: 'nan' is not a number ab"),
+    ],
+)
+def test_number_that_no_tool_can_take(capsys, arguments, message):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert f": error: argument {message}" in capsys.readouterr().err
+
+
+def test_output_that_cannot_be_written(net):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "trilut", "info", str(net)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.stderr == "trilut: error: Cannot write the output: No space left on device\n"
+    assert done.returncode == 1
+
+
+def test_more_vectors_than_memory_has_room_for(capsys, net, monkeypatch):
+    def fill(*args, **settings):
+        raise MemoryError("Unable to allocate 7 TiB")
+
+    monkeypatch.setattr("trilut.netfile.verify_file", fill)
+    assert fails(capsys, "verify", net) == "Not enough memory. Unable to allocate 7 TiB"
+
+
+@pytest.mark.parametrize("command", ["verilog", "synth"])
+def test_output_directory_that_takes_no_files(capsys, net, command):
+    error = fails(capsys, command, net, "-o", "/proc")
+    assert error == "Cannot write into '/proc': No such file or directory"
+
+
+def test_tool_that_is_no_program(capsys, net, tmp_path, monkeypatch):
+    garbage = tmp_path / "garbage"
+    garbage.write_bytes(b"\x00\x01")
+    garbage.chmod(0o755)
+    monkeypatch.setenv("YOSYS", str(garbage))
+    assert fails(capsys, "verilog", net, "-o", tmp_path / "o") == (
+        f"Cannot start yosys, which is {str(garbage)!r}, in step 'write Verilog': Exec format error"
+    )
+
+
+def last_line(capsys, *arguments):
+    assert main([str(argument) for argument in arguments]) == 1
+    return capsys.readouterr().err.splitlines()[-1].removeprefix("trilut: error: ")
+
+
+def test_flips_in_layers_without_registers(capsys, net, samples):
+    command = ["campaign", "flips", net, "--data", f"{samples}:label=kind", "--pipeline=99"]
+    assert last_line(capsys, *command) == (
+        "No layer of netlist 'net' has a register whose bits could be flipped; it has 2 "
+        "layers, expected more than there are between registers"
+    )
+
+
+def test_flips_in_a_netlist_without_a_head(capsys, net, samples):
+    trilut.save(dataclasses.replace(trilut.load(net), head=None), net)
+    assert last_line(capsys, "campaign", "flips", net, "--data", f"{samples}:label=kind") == (
+        "Netlist 'net' has no head, so a flip can change no decision"
+    )
+
+
 def test_reader_that_goes_away(net):
     command = f"{sys.executable} -m trilut data list | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)

@@ -1,5 +1,6 @@
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +48,14 @@ def test_directory_in_place_of_a_file(tmp_path):
         make_directory(tmp_path / "file" / "below")
     message = f"Cannot make directory {str(tmp_path / 'file' / 'below')!r}: Not a directory"
     assert str(caught.value) == message
+
+
+def test_work_directory_where_none_can_be():
+    with (
+        pytest.raises(FormatError, match=r"^Cannot write into '/proc': No such file or directory$"),
+        work_directory(Path("/proc")),
+    ):
+        pass
 
 
 @pytest.mark.parametrize("error", [None, RuntimeError, KeyboardInterrupt])

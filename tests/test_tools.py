@@ -81,6 +81,23 @@ def test_failed_tool_says_its_last_error(tmp_path):
     )
 
 
+def test_tool_that_is_no_program(tmp_path):
+    garbage = script(tmp_path, "garbage", "")
+    garbage.write_bytes(b"\x00\x01")
+    with pytest.raises(ToolError) as caught:
+        run(
+            Tool("mytool", (str(garbage),)),
+            [],
+            step="try",
+            log=tmp_path / "try.log",
+            cwd=tmp_path,
+            timeout=30.0,
+        )
+    assert str(caught.value) == (
+        f"Cannot start mytool, which is {str(garbage)!r}, in step 'try': Exec format error"
+    )
+
+
 def test_failed_tool_that_says_nothing(tmp_path):
     with pytest.raises(ToolError) as caught:
         run_script(tmp_path, "raise SystemExit(1)")

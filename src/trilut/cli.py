@@ -1,6 +1,7 @@
 """The command line."""
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -29,6 +30,7 @@ from trilut.errors import TrilutError
 __all__ = ["main", "run"]
 
 _INTERRUPTED = 130
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 def run() -> NoReturn:
@@ -47,18 +49,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     try:
         status: int | None = args.run(args)
+        sys.stdout.flush()
     except TrilutError as error:
         # One line, whatever a file name or a tool's message may contain.
         print(f"trilut: error: {' '.join(str(error).split())}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # The reader has gone, as `head` does. What is still to be flushed goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader has gone, as `head` does.
+        _drop_output()
         return 0
+    except MemoryError as error:
+        print(f"trilut: error: Not enough memory. {error}".rstrip(), file=sys.stderr)
+        return 1
+    except OSError as error:
+        # Commands see to their own files; what they print is all that is left.
+        if error.errno not in _FULL or error.filename is not None:
+            raise
+        print(f"trilut: error: Cannot write the output: {error.strerror}", file=sys.stderr)
+        _drop_output()
+        return 1
     except KeyboardInterrupt:
         print("trilut: interrupted", file=sys.stderr)
         return _INTERRUPTED
     return status or 0
+
+
+def _drop_output() -> None:
+    """Let what is still to be flushed go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -77,9 +77,17 @@ def work_directory(parent: Path, *, logs: Path | None = None) -> Iterator[Path]:
     logs : Path, optional
         Where files named ``*.log`` are moved before that, unless the user interrupts. A ToolError
         that names one of them is changed to name its new place.
+
+    Raises
+    ------
+    FormatError
+        If it cannot be made.
     """
     make_directory(parent)
-    work = Path(tempfile.mkdtemp(dir=parent, prefix=".work-"))
+    try:
+        work = Path(tempfile.mkdtemp(dir=parent, prefix=".work-"))
+    except OSError as error:
+        raise FormatError(f"Cannot write into {str(parent)!r}: {error.strerror}") from error
     try:
         yield work
         _keep_logs(work, logs)

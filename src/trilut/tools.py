@@ -113,20 +113,26 @@ def run(
     Raises
     ------
     ToolError
-        If the tool fails or takes longer than ``timeout`` seconds; the message names the tool, the
-        step and the log.
+        If the tool cannot be started, fails or takes longer than ``timeout`` seconds; the message
+        names the tool, the step and the log.
     """
     start = time.monotonic()
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            [*tool.command, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=cwd,
-            env={**os.environ, **tool.environment, **(environment or {})},
-            start_new_session=True,
-        )
+        try:
+            process = subprocess.Popen(
+                [*tool.command, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=cwd,
+                env={**os.environ, **tool.environment, **(environment or {})},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ToolError(
+                f"Cannot start {tool.name}, which is {tool.command[0]!r}, in step {step!r}: "
+                f"{error.strerror}"
+            ) from error
         try:
             status = _wait(process, start + timeout)
         except subprocess.TimeoutExpired as error:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import trilut
 from trilut.commands.options import (
+    above_0,
     add_command,
     add_hardware_options,
     add_json,
     positive,
     print_result,
+    seed,
 )
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ def add_board(commands: Any) -> None:
         default=1,
         help="divide the board's clock, for a net that is slower than it",
     )
-    parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of the placer")
+    parser.add_argument("--seed", metavar="N", type=seed, default=1, help="seed of the placer")
     add_hardware_options(parser)
     add_json(parser)
 
@@ -182,7 +184,11 @@ def add_host(commands: Any) -> None:
             "--retries", metavar="N", type=positive, default=8, help="repeats of a request"
         )
         action.add_argument(
-            "--timeout", metavar="S", type=float, default=1.0, help="seconds to wait for an answer"
+            "--timeout",
+            metavar="S",
+            type=above_0,
+            default=1.0,
+            help="seconds to wait for an answer",
         )
         add_json(action)
 

@@ -12,6 +12,7 @@ from trilut.commands.options import (
     add_net,
     positive,
     print_result,
+    seed,
 )
 
 __all__ = ["add_campaign"]
@@ -41,7 +42,7 @@ def add_campaign(commands: Any) -> None:
     parser.add_argument(
         "--random", metavar="N", type=positive, default=10_000, help="random vectors for mutants"
     )
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of all chance")
+    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="seed of all chance")
     parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path, help="directory that keeps the faulty design"
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from trilut.commands.options import (
+    above_0,
     add_command,
     add_json,
     add_label,
@@ -130,7 +131,7 @@ def add_explore(commands: Any) -> None:
         "--no-route", action="store_true", help="area only: neither place nor route"
     )
     points.add_argument(
-        "--frequency", metavar="MHZ", type=float, default=200.0, help="clock frequency to aim at"
+        "--frequency", metavar="MHZ", type=above_0, default=200.0, help="clock frequency to aim at"
     )
     points.add_argument(
         "--timeout", metavar="S", type=positive, default=600, help="seconds for a step of a tool"

@@ -8,6 +8,7 @@ from typing import Any
 import trilut
 from trilut.commands.exploring import compare_files
 from trilut.commands.options import (
+    above_0,
     add_command,
     add_hardware_options,
     add_json,
@@ -17,6 +18,7 @@ from trilut.commands.options import (
     positive,
     print_result,
     print_tables,
+    seed,
 )
 from trilut.errors import TrilutError
 
@@ -236,15 +238,15 @@ def add_synth(commands: Any) -> None:
         help="layers between registers; auto: the most that meet the frequency",
     )
     _add_axi(parser)
-    parser.add_argument("--seed", metavar="N", type=int, default=1, help="seed of the placer")
+    parser.add_argument("--seed", metavar="N", type=seed, default=1, help="seed of the placer")
     parser.add_argument(
         "--seeds", metavar="N", type=positive, default=1, help="number of seeds, from --seed on"
     )
     parser.add_argument(
-        "--frequency", metavar="MHZ", type=_above_0, default=200.0, help="clock frequency to aim at"
+        "--frequency", metavar="MHZ", type=above_0, default=200.0, help="clock frequency to aim at"
     )
     parser.add_argument(
-        "--timeout", metavar="S", type=_above_0, default=600.0, help="seconds that a step may take"
+        "--timeout", metavar="S", type=above_0, default=600.0, help="seconds that a step may take"
     )
     parser.add_argument(
         "--no-cache", action="store_true", help="run the tools even if they did all this before"
@@ -257,17 +259,6 @@ def add_synth(commands: Any) -> None:
 
 def _target_names(text: str) -> list[str]:
     return text.split(",")
-
-
-def _above_0(text: str) -> float:
-    """Read a number above 0."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return number
 
 
 def _synth(args: argparse.Namespace) -> int | None:

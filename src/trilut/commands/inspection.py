@@ -16,6 +16,7 @@ from trilut.commands.options import (
     positive,
     print_result,
     print_tables,
+    seed,
     with_label,
 )
 
@@ -127,7 +128,7 @@ def _add_samples(parser: argparse.ArgumentParser) -> None:
         "--data", metavar="DATASET", help="name or file of a data set; default: the trained one"
     )
     add_label(parser)
-    parser.add_argument("--seed", metavar="N", type=int, help="seed of the data set")
+    parser.add_argument("--seed", metavar="N", type=seed, help="seed of the data set")
 
 
 def _test_samples(args: argparse.Namespace, netlist: trilut.Netlist) -> Any:
@@ -261,7 +262,7 @@ def add_compare(commands: Any) -> None:
     parser.add_argument(
         "--random", metavar="N", type=positive, default=100_000, help="number of random inputs"
     )
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the inputs")
+    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="seed of the inputs")
     add_json(parser)
 
 

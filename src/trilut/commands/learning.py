@@ -15,6 +15,7 @@ from trilut.commands.options import (
     add_training_options,
     positive,
     print_result,
+    seed,
     shares,
     training_settings,
     with_label,
@@ -102,7 +103,7 @@ def add_eval(commands: Any) -> None:
         "--data", metavar="DATASET", help="name or file of a data set; default: the trained one"
     )
     add_label(parser)
-    parser.add_argument("--seed", metavar="N", type=int, help="seed of the data set")
+    parser.add_argument("--seed", metavar="N", type=seed, help="seed of the data set")
     parser.add_argument(
         "--part",
         choices=["train", "validation", "test", "all"],
@@ -190,7 +191,7 @@ def add_data(commands: Any) -> None:
         "trilut data info gaussians:separation=2",
     )
     add_dataset(describing)
-    describing.add_argument("--seed", metavar="N", type=int, default=0, help="seed of its split")
+    describing.add_argument("--seed", metavar="N", type=seed, default=0, help="seed of its split")
     describing.add_argument(
         "--delta",
         metavar="D,D,…",

@@ -9,6 +9,7 @@ from typing import Any
 from trilut.tables import Table
 
 __all__ = [
+    "above_0",
     "add_command",
     "add_dataset",
     "add_hardware_options",
@@ -23,6 +24,7 @@ __all__ = [
     "positive",
     "print_result",
     "print_tables",
+    "seed",
     "shares",
     "training_settings",
     "with_label",
@@ -31,6 +33,11 @@ __all__ = [
 # As in trilut.training.config, which cannot be asked here: `--help` must not wait for JAX.
 _RECIPES = ["hard", "paper", "paper-then-hard", "noise", "dlgn", "dlgn-naive"]
 _WIRINGS = ["random", "unique", "local", "learned"]
+
+
+# Beyond these no machine has the memory, and no tool the type.
+_MOST = 1_000_000_000
+_LAST_SEED = 2**31 - 1
 
 
 class _HelpFormatter(argparse.ArgumentDefaultsHelpFormatter):
@@ -148,7 +155,7 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     options.add_argument("--steps", metavar="N", type=int, help="number of batches")
     options.add_argument("--batch", metavar="N", type=int, help="samples in a batch")
     options.add_argument("--learning-rate", metavar="R", type=float, help="step size of Adam")
-    options.add_argument("--seed", metavar="N", type=int, help="seed of data, wiring and training")
+    options.add_argument("--seed", metavar="N", type=seed, help="seed of data, wiring and training")
     options.add_argument(
         "--resume", action="store_true", help="go on from the checkpoint in DIR, if there is one"
     )
@@ -214,9 +221,36 @@ def add_hardware_options(parser: argparse.ArgumentParser) -> None:
 
 def positive(text: str) -> int:
     """Read a whole number above 0."""
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
+    number = _whole(text)
+    if not number:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
-    return int(text)
+    if number > _MOST:
+        raise argparse.ArgumentTypeError(f"{text!r} is above {_MOST}")
+    return number
+
+
+def seed(text: str) -> int:
+    """Read a seed, which numpy, JAX and nextpnr all take."""
+    number = _whole(text)
+    if number is None or number > _LAST_SEED:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {_LAST_SEED}")
+    return number
+
+
+def _whole(text: str) -> int | None:
+    """Read a whole number from 0 up; None if the text is something else."""
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def above_0(text: str) -> float:
+    """Read a number above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < _MOST:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
 
 
 def number_or_auto(text: str) -> int | str:

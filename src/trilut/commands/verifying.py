@@ -11,6 +11,7 @@ from trilut.commands.options import (
     add_net,
     positive,
     print_result,
+    seed,
 )
 
 __all__ = ["add_verify"]
@@ -48,7 +49,7 @@ def add_verify(commands: Any) -> None:
     parser.add_argument(
         "--random", metavar="N", type=positive, default=10_000, help="number of random vectors"
     )
-    parser.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the stimulus")
+    parser.add_argument("--seed", metavar="N", type=seed, default=0, help="seed of the stimulus")
     parser.add_argument(
         "--simulator",
         choices=["verilator", "icarus"],

@@ -213,8 +213,23 @@ def flip_survey(
         Of the draw.
     progress : callable, optional
         Called after each bit.
+
+    Raises
+    ------
+    NetlistError
+        If the design has no head, or no register after a layer.
+    ToolError
+        If the design cannot be built, or is wrong before anything is changed.
     """
+    net = design.classifier.netlist
+    if net.head is None:
+        raise NetlistError(f"Netlist {net.name!r} has no head, so a flip can change no decision")
     widths = [2 * len(plan.nets_out) if plan.registered else 0 for plan in design.classifier.plans]
+    if not any(widths):
+        raise NetlistError(
+            f"No layer of netlist {net.name!r} has a register whose bits could be flipped; it has "
+            f"{net.depth} layers, expected more than there are between registers"
+        )
     model, expected = _prepared(design, _with_flips(design, widths), vectors, out)
     bits = np.arange(sum(widths))
     if num_bits is not None and num_bits < len(bits):
