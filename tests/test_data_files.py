@@ -275,6 +275,31 @@ def test_npz_with_three_parts_is_taken_as_it_is(tmp_path):
             "NAME is not an .npz file of plain arrays: "
             "Object arrays cannot be loaded when allow_pickle=False",
         ),
+        (
+            {"x": np.zeros((3, 1)), "y": np.array([0, np.nan, 1])},
+            "NAME has 'nan' as the label of sample 1 of 3, expected the class of the sample",
+        ),
+        (
+            {
+                "x_train": np.zeros((9, 1)),
+                "y_train": np.array(["a", "b", "c"] * 3),
+                "x_test": np.zeros((2, 1)),
+                "y_test": np.array(["a", ""]),
+            },
+            "NAME has '' as the label of sample 1 of 2, expected the class of the sample",
+        ),
+        (
+            {"x": np.zeros((9, 1)), "y": np.arange(9) / 7},
+            "NAME has 9 different labels of 9 samples, expected classes",
+        ),
+        (
+            {"x": np.zeros((0, 4)), "y": np.zeros(0)},
+            "NAME has samples of shape (0, 4), expected at least one sample and one feature",
+        ),
+        (
+            {"x": np.zeros((4, 0)), "y": np.arange(4) % 2},
+            "NAME has samples of shape (4, 0), expected at least one sample and one feature",
+        ),
     ],
 )
 def test_wrong_npz(tmp_path, arrays, message):

@@ -21,7 +21,7 @@ from trilut.data.images import (
     parse_idx,
     pixel_names,
 )
-from trilut.data.tables import load_table, number_classes
+from trilut.data.tables import are_too_many, is_missing, load_table, number_classes
 from trilut.errors import DataError, FormatError
 from trilut.files import read_bytes
 
@@ -142,10 +142,9 @@ def _load_npz(name: str, path: Path, seed: int) -> Dataset:
             "expected 'x' and 'y', or 'x_train', 'y_train', 'x_test' and 'y_test'"
         )
     given = [pair for pair in (parts["train"] or whole, parts["validation"], parts["test"]) if pair]
-    classes, labels = number_classes([str(label) for _, y in given for label in y.ravel().tolist()])
-    sizes = np.cumsum([y.size for _, y in given])[:-1]
     samples = [_samples(x, path) for x, _ in given]
-    splits = list(zip(samples, np.split(labels, sizes), strict=True))
+    classes, labels = _classes([y for _, y in given], path)
+    splits = list(zip(samples, labels, strict=True))
     features = _array_names(given[0][0], arrays.get("feature_names"))
     if len(given) == 1:
         return share_out(name, features, classes, *_checked(*splits[0], path), seed)
@@ -176,7 +175,32 @@ def _samples(x: NDArray[np.generic], path: Path) -> Samples:
             f"{str(path)!r} has samples of type {x.dtype} and shape {x.shape}, "
             "expected numbers with at least two dimensions"
         )
+    if x.size == 0:
+        raise DataError(
+            f"{str(path)!r} has samples of shape {x.shape}, "
+            "expected at least one sample and one feature"
+        )
     return x.reshape(len(x), -1).astype(np.uint8 if x.dtype == np.uint8 else np.float64)
+
+
+def _classes(
+    parts: list[NDArray[np.generic]], path: Path
+) -> tuple[tuple[str, ...], list[Integers]]:
+    """Return the names of the classes, and the labels of each part as numbers."""
+    texts = [[str(label) for label in part.ravel().tolist()] for part in parts]
+    for part in texts:
+        for sample in (number for number, label in enumerate(part) if is_missing(label)):
+            raise DataError(
+                f"{str(path)!r} has {part[sample]!r} as the label of sample {sample} "
+                f"of {len(part)}, expected the class of the sample"
+            )
+    classes, y = number_classes([label for part in texts for label in part])
+    if are_too_many(classes, len(y)):
+        raise DataError(
+            f"{str(path)!r} has {len(classes)} different labels of {len(y)} samples, "
+            "expected classes"
+        )
+    return classes, np.split(y, np.cumsum([len(part) for part in texts])[:-1])
 
 
 def _checked(x: Samples, y: Integers, path: Path) -> tuple[Samples, Integers]:

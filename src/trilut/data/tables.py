@@ -17,7 +17,14 @@ from trilut.data.images import decompress
 from trilut.errors import DataError
 from trilut.files import read_bytes
 
-__all__ = ["Table", "load_table", "number_classes", "read_table"]
+__all__ = [
+    "Table",
+    "are_too_many",
+    "is_missing",
+    "load_table",
+    "number_classes",
+    "read_table",
+]
 
 _MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}
 """What stands for a missing value, in lower case."""
@@ -111,7 +118,7 @@ class Table:
         """
         labels = self.texts(column)
         for number, label in enumerate(labels):
-            if label not in expected if expected else label.lower() in _MISSING:
+            if label not in expected if expected else is_missing(label):
                 line, _ = next(itertools.islice(self._rows(), number, None))
                 wanted = f"one of {', '.join(expected)}" if expected else "the class of the sample"
                 raise DataError(
@@ -126,7 +133,7 @@ class Table:
 
     def _number(self, line: int, row: list[str], column: int) -> float:
         text = row[column].strip()
-        if text.lower() in _MISSING:
+        if is_missing(text):
             return math.nan
         try:
             return float(text)
@@ -198,7 +205,7 @@ def load_table(name: str, path: Path, label: str | None, seed: int) -> Dataset:
         raise DataError(f"{table.path!r} has a header but no samples")
     features = [column for column in range(len(table.header)) if column != target]
     classes, y = number_classes(table.labels(target))
-    if len(classes) > max(2, len(y) // 2):
+    if are_too_many(classes, len(y)):
         raise DataError(
             f"{table.path!r} has {len(classes)} different values in the column "
             f"{table.header[target]!r} of {len(y)} samples, expected classes; "
@@ -206,6 +213,16 @@ def load_table(name: str, path: Path, label: str | None, seed: int) -> Dataset:
         )
     names = tuple(table.header[column] for column in features)
     return share_out(name, names, classes, table.numbers(features), y, seed)
+
+
+def is_missing(text: str) -> bool:
+    """Return whether a text stands for a missing value."""
+    return text.strip().lower() in _MISSING
+
+
+def are_too_many(classes: tuple[str, ...], num_samples: int) -> bool:
+    """Return whether labels are so many that they can hardly be classes."""
+    return len(classes) > max(2, num_samples // 2)
 
 
 def number_classes(labels: list[str]) -> tuple[tuple[str, ...], Integers]:
