@@ -10,7 +10,10 @@ from amaranth.lib.wiring import In, Out
 
 from trilut.hdl.classifier import Classifier, InputKind
 
-__all__ = ["AxiClassifier", "BeatLoader"]
+__all__ = ["MAX_BEAT_BITS", "AxiClassifier", "BeatLoader"]
+
+MAX_BEAT_BITS = 1024
+"""The widest beats: other cores have no wider ones either."""
 
 
 class BeatLoader(wiring.Component):
@@ -103,7 +106,7 @@ class AxiClassifier(wiring.Component):
     classifier : Classifier
         The circuit.
     beat_bits : int
-        Width of ``s_axis_tdata``, a multiple of 8.
+        Width of ``s_axis_tdata``, a multiple of 8 up to :data:`MAX_BEAT_BITS`.
     presence_bits : bool
         Whether packets say which features are there. If not, all of them always are.
 
@@ -123,6 +126,10 @@ class AxiClassifier(wiring.Component):
     def __init__(self, classifier: Classifier, *, beat_bits: int = 32, presence_bits: bool = True):
         if beat_bits < 8 or beat_bits % 8:
             raise ValueError(f"Beats of an AXI stream are whole bytes, not {beat_bits} bits")
+        if beat_bits > MAX_BEAT_BITS:
+            raise ValueError(
+                f"Beats of an AXI stream have up to {MAX_BEAT_BITS} bits, not {beat_bits}"
+            )
         self.classifier = classifier
         self.presence_bits = presence_bits
         inputs = _payload(classifier, "in_")

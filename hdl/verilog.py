@@ -18,7 +18,7 @@ from amaranth.lib.wiring import In
 from trilut.errors import NetlistError
 from trilut.files import make_directory, read_bytes, work_directory, write_atomically
 from trilut.format import digest
-from trilut.hdl.axi import AxiClassifier
+from trilut.hdl.axi import MAX_BEAT_BITS, AxiClassifier
 from trilut.hdl.classifier import Classifier, InputKind
 from trilut.hdl.compressor_cells import PRIMITIVE_MODELS
 from trilut.hdl.fabric import fabric_verilog, layer_verilog
@@ -31,8 +31,10 @@ from trilut.tools import find_tool, run
 __all__ = ["DesignFormat", "VerilogDesign", "convert", "write_logic", "write_verilog"]
 
 _TIMEOUT = 600.0
-# Amaranth numbers the bits of an instance's output with 16 bits.
+# Amaranth numbers the bits of what an instance or a register drives with 16 bits.
 _MAX_BITS = 1 << 16
+# So it does with those of all input ports together; handshake, clock and the like are among them.
+_MAX_INPUT_BITS = _MAX_BITS - 64
 # From so many layers between registers on, the encoder counts as one more of them.
 _DEEP_PIPELINE = 3
 
@@ -132,6 +134,7 @@ def write_verilog(
     circuit = netlist
     if input_kind is InputKind.TRITS:
         circuit = dataclasses.replace(netlist, encoder=None)
+    _check_input(circuit, axi_beat_bits, presence_bits=presence_bits)
     if optimized:
         circuit = optimize(circuit).netlist
 
@@ -179,11 +182,34 @@ def write_verilog(
     )
 
 
+def _check_input(netlist: Netlist, beat_bits: int | None, *, presence_bits: bool) -> None:
+    """Refuse vectors that Amaranth cannot carry before any work is done for them."""
+    if beat_bits is not None and beat_bits > MAX_BEAT_BITS:
+        raise NetlistError(
+            f"Beats of an AXI stream have up to {MAX_BEAT_BITS} bits, not {beat_bits}"
+        )
+    width = 2 * netlist.num_inputs
+    if netlist.encoder is not None:
+        features = netlist.encoder.features
+        width = sum(feature.bits for feature in features)
+        width += len(features) if presence_bits or beat_bits is None else 0
+    if beat_bits:
+        width += -width % beat_bits
+    if width > _MAX_INPUT_BITS:
+        raise NetlistError(
+            f"A vector of netlist {netlist.name!r} has {width} bits, but Amaranth can carry only "
+            f"{_MAX_INPUT_BITS}; narrow its features (trilut optimize --feature-bits), or write "
+            "its gates alone (--logic-only)"
+        )
+
+
 def _check_widths(classifier: Classifier) -> None:
-    nets = max(classifier.netlist.num_inputs, *(len(plan.nets_out) for plan in classifier.plans), 0)
+    netlist = classifier.netlist
+    widths = [len(plan.nets_out) for plan in classifier.plans]
+    nets = max(netlist.num_inputs, len(netlist.outputs), *widths)
     if 2 * nets > _MAX_BITS:
         raise NetlistError(
-            f"Netlist {classifier.netlist.name!r} has a layer of {nets} trits, but Amaranth can "
+            f"Netlist {netlist.name!r} has a layer of {nets} trits, but Amaranth can "
             f"carry only {_MAX_BITS // 2}; write its gates alone (--logic-only)"
         )
 

@@ -1,3 +1,4 @@
+# amaranth: UnusedElaboratable=no
 import dataclasses
 import os
 import re
@@ -7,11 +8,12 @@ import numpy as np
 import pytest
 from circuits import random_netlist
 
-from trilut import Netlist, ToolError
+from trilut import Encoder, Feature, Netlist, ToolError
 from trilut.errors import NetlistError
 from trilut.format import digest
 from trilut.gates import gate_table, num_gates, parse_gate
-from trilut.hdl import InputKind, Layer, write_logic, write_verilog
+from trilut.hdl import Classifier, InputKind, Layer, write_logic, write_verilog
+from trilut.hdl.axi import AxiClassifier
 from trilut.hdl.compressor_cells import PRIMITIVE_MODELS
 from trilut.hdl.fabric import layer_verilog
 from trilut.hdl.gate import TRIT_CODE
@@ -168,6 +170,43 @@ def test_layer_too_wide_for_amaranth(tmp_path):
         "Netlist 'wide' has a layer of 33000 trits, but Amaranth can carry only 32768; "
         "write its gates alone (--logic-only)"
     )
+    assert not list(tmp_path.iterdir())
+
+
+def wide_netlist(num_features, bits):
+    features = tuple(Feature(f"f{index}", bits) for index in range(num_features))
+    places = np.arange(num_features)
+    encoder = Encoder(features, places, np.ones(num_features), 1 + np.ones(num_features))
+    return Netlist(num_features, np.empty((0, 9)), [], [], [0], encoder=encoder, name="wide")
+
+
+@pytest.mark.parametrize(
+    ("num_features", "bits", "settings", "width"),
+    [
+        (2100, 32, {}, 69_300),
+        (2100, 32, {"axi_beat_bits": 8}, 69_304),
+        (2000, 32, {"axi_beat_bits": 1024}, 66_560),
+        (2050, 32, {"axi_beat_bits": 32, "presence_bits": False}, 65_600),
+        (32_760, 1, {"input_kind": InputKind.TRITS}, 65_520),
+    ],
+)
+def test_vector_too_wide_for_amaranth(tmp_path, num_features, bits, settings, width):
+    with pytest.raises(NetlistError) as caught:
+        write_verilog(wide_netlist(num_features, bits), tmp_path, **settings)
+    assert str(caught.value) == (
+        f"A vector of netlist 'wide' has {width} bits, but Amaranth can carry only 65472; narrow "
+        "its features (trilut optimize --feature-bits), or write its gates alone (--logic-only)"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_beats_too_wide_for_a_stream(tmp_path):
+    netlist = wide_netlist(2, 8)
+    message = "Beats of an AXI stream have up to 1024 bits, not 1032"
+    with pytest.raises(NetlistError, match=f"^{message}$"):
+        write_verilog(netlist, tmp_path, axi_beat_bits=1032)
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        AxiClassifier(Classifier(netlist), beat_bits=1032)
     assert not list(tmp_path.iterdir())
 
 
