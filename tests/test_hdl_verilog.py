@@ -249,6 +249,23 @@ def test_top_must_be_no_cell_of_the_part(tmp_path, top, target, cells):
     assert not list(tmp_path.iterdir())
 
 
+def test_the_log_of_a_yosys_that_fails_is_kept(tmp_path, monkeypatch):
+    program = tmp_path / "yosys"
+    program.write_text("#!/bin/sh\necho 'ERROR: out of luck'\nexit 3\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("YOSYS", str(program))
+    netlist = random_netlist(0, num_inputs=2, num_gates=1, num_outputs=1)
+    out = tmp_path / "rtl"
+    with pytest.raises(ToolError) as caught:
+        write_verilog(netlist, out)
+    log = out / "logs" / "verilog.log"
+    assert str(caught.value) == (
+        f"yosys failed with status 3 in step 'write Verilog': ERROR: out of luck; log: {str(log)!r}"
+    )
+    assert log.read_text() == "ERROR: out of luck\n"
+    assert list(out.iterdir()) == [out / "logs"]
+
+
 def test_yosys_that_does_not_exist(tmp_path, monkeypatch):
     monkeypatch.setenv("YOSYS", "no-such-yosys")
     netlist = random_netlist(0, num_inputs=2, num_gates=1, num_outputs=1)
