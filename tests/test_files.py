@@ -91,6 +91,34 @@ def test_logs_are_kept_and_the_error_names_their_new_place(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["logs"]
 
 
+def test_log_that_an_error_names_is_kept_where_no_others_are(tmp_path):
+    def fail():
+        with work_directory(tmp_path) as outer, work_directory(outer) as work:
+            (work / "tool.log").write_text("what happened")
+            raise ToolError(f"It failed; log: {str(work / 'tool.log')!r}")
+
+    with pytest.raises(ToolError) as caught:
+        fail()
+    kept = tmp_path / "logs" / "logs" / "tool.log"
+    assert str(caught.value) == f"It failed; log: {str(kept)!r}"
+    assert kept.read_text() == "what happened"
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+
+
+def test_error_that_names_no_log_is_the_same_one(tmp_path):
+    error = ToolError("There is no tool")
+
+    def fail():
+        with work_directory(tmp_path) as work:
+            (work / "tool.log").write_text("nothing")
+            raise error
+
+    with pytest.raises(ToolError) as caught:
+        fail()
+    assert caught.value is error
+    assert not list(tmp_path.iterdir())
+
+
 def test_logs_are_dropped_on_an_interrupt(tmp_path):
     def interrupt():
         with work_directory(tmp_path, logs=tmp_path / "logs") as work:

@@ -76,7 +76,8 @@ def work_directory(parent: Path, *, logs: Path | None = None) -> Iterator[Path]:
         Where to make it.
     logs : Path, optional
         Where files named ``*.log`` are moved before that, unless the user interrupts. A ToolError
-        that names one of them is changed to name its new place.
+        that names one of them is changed to name its new place. By default logs are kept only for
+        such an error, in ``logs`` of ``parent``.
 
     Raises
     ------
@@ -90,19 +91,19 @@ def work_directory(parent: Path, *, logs: Path | None = None) -> Iterator[Path]:
         raise FormatError(f"Cannot write into {str(parent)!r}: {error.strerror}") from error
     try:
         yield work
-        _keep_logs(work, logs)
+        if logs is not None:
+            _keep_logs(work, logs)
     except ToolError as error:
-        _keep_logs(work, logs)
-        if logs is None:
+        if logs is None and str(work) not in str(error):
             raise
-        raise ToolError(str(error).replace(str(work), str(logs))) from error
+        kept = logs or parent / "logs"
+        _keep_logs(work, kept)
+        raise ToolError(str(error).replace(str(work), str(kept))) from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _keep_logs(work: Path, logs: Path | None) -> None:
-    if logs is None:
-        return
+def _keep_logs(work: Path, logs: Path) -> None:
     for log in work.rglob("*.log"):
         kept = logs / log.relative_to(work)
         make_directory(kept.parent)
