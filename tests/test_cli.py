@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -390,6 +391,37 @@ def test_tool_that_is_no_program(capsys, net, tmp_path, monkeypatch):
     assert fails(capsys, "verilog", net, "-o", tmp_path / "o") == (
         f"Cannot start yosys, which is {str(garbage)!r}, in step 'write Verilog': Exec format error"
     )
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """Give the directory for temporary files, which is empty."""
+    directory = tmp_path / "temporary"
+    directory.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(directory))
+    return directory
+
+
+def test_verify_keeps_nothing_that_it_was_not_asked_for(net, temporary):
+    before = sorted(net.parent.iterdir())
+    assert main(["verify", str(net), "--level", "formal"]) == 0
+    assert sorted(net.parent.iterdir()) == before
+    assert not list(temporary.iterdir())
+
+
+def test_verify_keeps_the_log_of_a_tool_that_fails(capsys, net, temporary, monkeypatch):
+    yosys = net.parent / "yosys"
+    yosys.write_text("#!/bin/sh\necho 'ERROR: no licence'\nexit 1\n")
+    yosys.chmod(0o755)
+    monkeypatch.setenv("YOSYS", str(yosys))
+    before = sorted(net.parent.iterdir())
+    message = last_line(capsys, "verify", net, "--level", "formal")
+    (scratch,) = temporary.iterdir()
+    (log,) = scratch.rglob("*.log")
+    assert message == (
+        f"yosys failed with status 1 in step 'write Verilog': ERROR: no licence; log: {str(log)!r}"
+    )
+    assert sorted(net.parent.iterdir()) == before
 
 
 def last_line(capsys, *arguments):

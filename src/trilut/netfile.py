@@ -1,9 +1,11 @@
 """Work on a netlist file: optimise, verify, synthesise, put faults in, write other formats."""
 
 import dataclasses
+import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -128,29 +130,40 @@ def verify_file(
     Parameters
     ----------
     output : Path, optional
-        Directory for ``verification.json`` and the logs; by default the logs are beside the
-        netlist.
+        Directory for ``verification.json`` and the logs. By default nothing is kept, but for the
+        logs that a message names, in a temporary directory.
     data : str, optional
         The data set whose test samples are driven too; by default the one that the netlist was
         trained on, if it says so.
     settings
         As of :func:`trilut.verify.verify`.
     """
-    from trilut.verify import verify
-
     netlist = load(path)
     known = data is not None or "data" in netlist.provenance
     samples = netlist_dataset(netlist, name=data).test.x if known else None
+    settings |= {"samples": samples, "output": output}
+    if output is not None:
+        return _verify_in(output, netlist, settings)
+    scratch = Path(mkdtemp(prefix="trilut-verify-"))
+    told = ""
+    try:
+        result = _verify_in(scratch, netlist, settings)
+        told = json.dumps(result.to_dict())
+        return result
+    except ToolError as error:
+        told = str(error)
+        raise
+    finally:
+        if str(scratch) not in told:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _verify_in(scratch: Path, netlist: Netlist, settings: Mapping[str, Any]) -> "Verification":
+    from trilut.verify import verify
+
     with stages() as show:
         stage = show.start("verify")
-        result = verify(
-            netlist,
-            samples=samples,
-            output=output,
-            scratch=output or path.parent,
-            progress=stage.step,
-            **settings,
-        )
+        result = verify(netlist, scratch=scratch, progress=stage.step, **settings)
         verdicts = [f"{level.level.value} {level.outcome.value}" for level in result.levels]
         stage.finish(", ".join(verdicts))
     return result

@@ -61,7 +61,8 @@ def add_verify(commands: Any) -> None:
         "--output",
         metavar="DIR",
         type=Path,
-        help="directory for verification.json and the logs; default: none kept",
+        help="directory for verification.json and the logs; default: none kept, unless a tool "
+        "fails",
     )
     add_json(parser)
 
