@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 import pytest
 from circuits import random_netlist
@@ -449,6 +450,47 @@ def test_reader_that_goes_away(net):
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert done.stderr == ""
     assert done.stdout.count("\n") == 1
+
+
+def wait_for(condition):
+    """Wait until something is so, as long as a busy machine may need."""
+    for _ in range(1200):
+        if condition():
+            return
+        time.sleep(0.05)
+    pytest.fail("It did not come about within a minute")
+
+
+def is_running(process):
+    try:
+        # A killed process stays a zombie until its new parent has noticed.
+        return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_end_of_a_command_is_the_end_of_its_tool(net, tmp_path, number):
+    yosys, started, output = tmp_path / "yosys", tmp_path / "started", tmp_path / "out"
+    yosys.write_text(
+        '#!/bin/sh\nif [ "$1" = -V ]; then echo Yosys 0.70; exit; fi\n'
+        f"echo $$ > {started}.part; mv {started}.part {started}; exec sleep 600\n"
+    )
+    yosys.chmod(0o755)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trilut", "verilog", net, "-o", output],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "YOSYS": str(yosys)},
+    )
+    wait_for(started.exists)
+    assert list(output.iterdir())
+    process.send_signal(number)
+    _, talk = process.communicate(timeout=60)
+    assert talk == "trilut: interrupted\n"
+    assert process.returncode == 128 + number
+    wait_for(lambda: not is_running(int(started.read_text())))
+    assert not list(output.iterdir())
 
 
 @pytest.mark.sim

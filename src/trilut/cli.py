@@ -5,6 +5,7 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NoReturn
 
 import trilut
@@ -29,7 +30,7 @@ from trilut.errors import TrilutError
 
 __all__ = ["main", "run"]
 
-_INTERRUPTED = 130
+_SIGNALLED = 128
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
@@ -37,8 +38,10 @@ def run() -> NoReturn:
     """Run the command line as a program."""
     interrupt.install()
     status = main()
-    sys.stdout.flush()
-    if status == _INTERRUPTED:
+    # After SIGHUP there is no terminal any more.
+    with suppress(OSError):
+        sys.stdout.flush()
+    if status > _SIGNALLED:
         # An interrupt inside an import can leave the interpreter believing that nobody handled it.
         os._exit(status)
     sys.exit(status)
@@ -69,8 +72,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _drop_output()
         return 1
     except KeyboardInterrupt:
-        print("trilut: interrupted", file=sys.stderr)
-        return _INTERRUPTED
+        with suppress(OSError):
+            print("trilut: interrupted", file=sys.stderr)
+        return interrupt.status()
     return status or 0
 
 

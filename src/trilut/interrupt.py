@@ -1,26 +1,35 @@
-"""Ctrl-C that is neither lost nor breaks what it interrupts.
+"""Ctrl-C and other requests to end that are neither lost nor break what they interrupt.
 
 Python raises KeyboardInterrupt wherever it happens to be. In a callback or an import inside a
 native library that is swallowed, turned into another error, or fatal. So around such code the
 request is only remembered, and the code asks for it now and then.
 """
 
+import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 
-__all__ = ["check", "deferred", "install"]
+__all__ = ["check", "deferred", "install", "pass_on", "status"]
 
-_requested = False
+# SIGTERM is how batch systems and containers end a program, SIGHUP how a closed terminal does.
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+_SIGNALS = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
+
+_requested = 0
+"""The signal that came, or 0."""
 _is_deferred = False
 
 
 def install() -> None:
-    """Handle SIGINT from now on."""
+    """Handle SIGINT, SIGTERM and SIGHUP from now on."""
     global _requested
-    _requested = False
-    signal.signal(signal.SIGINT, _handle)
+    _requested = 0
+    for number in _SIGNALS:
+        # Whoever starts a program with nohup wants it to go on.
+        if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _handle)
 
 
 def check() -> None:
@@ -29,9 +38,25 @@ def check() -> None:
         raise KeyboardInterrupt
 
 
+def status() -> int:
+    """Return the exit status of a program that was asked to stop: 128 and the signal's number."""
+    return 128 + (_requested or signal.SIGINT)
+
+
+def pass_on(processes: Iterable[int | None]) -> None:
+    """Ask other processes to stop, too, if a signal came that a terminal does not send to all."""
+    if _requested in (0, signal.SIGINT):
+        return
+    for process in processes:
+        # It may come to its own end before it can be asked.
+        with suppress(ProcessLookupError):
+            if process is not None:
+                os.kill(process, signal.SIGTERM)
+
+
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Remember a first Ctrl-C until the next check or the end; a second one interrupts at once."""
+    """Remember a first request until the next check or the end; a second interrupts at once."""
     global _is_deferred
     _is_deferred = True
     try:
@@ -43,8 +68,7 @@ def deferred() -> Iterator[None]:
 
 def _handle(number: int, frame: FrameType | None) -> None:
     global _requested
-    if _is_deferred and not _requested:
-        _requested = True
-        return
-    _requested = True
-    raise KeyboardInterrupt
+    is_first = not _requested
+    _requested = number
+    if not (_is_deferred and is_first):
+        raise KeyboardInterrupt

@@ -108,7 +108,8 @@ def run(
 ) -> float:
     """Run a tool to its end with all that it prints in ``log``, and return the seconds it took.
 
-    The tool runs in its own process group, which is killed on a timeout and on Ctrl-C.
+    The tool runs in its own process group, which is killed on a timeout and when this process is
+    asked to end.
 
     Raises
     ------
@@ -152,7 +153,7 @@ def run(
 
 
 def _wait(process: subprocess.Popen[bytes], deadline: float) -> int:
-    """Wait for the end of a process, or for Ctrl-C, which only the main thread is told of."""
+    """Wait for its end, or for a request to stop, which only the main thread is told of."""
     while True:
         left = deadline - time.monotonic()
         try:

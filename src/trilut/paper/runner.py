@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from trilut import interrupt
@@ -168,6 +168,7 @@ def _train_apart(runs: list[Run], store: RunStore, *, jobs: int) -> dict[str, Ru
             stage.finish(f"{len(runs)} trainings")
     finally:
         # After Ctrl-C, which the processes get too: they write checkpoints and end.
+        interrupt.pass_on(process.pid for process in active_children())
         pool.shutdown(cancel_futures=True)
     return results
 
