@@ -36,3 +36,46 @@ def test_train_shows_the_hardened_validation_accuracy_first(run, tmp_path, capsy
     assert f"{100 * expected:.2f} % (hardened" in first
     report = json.loads(succeeds(capsys, "report", tmp_path, "--json"))
     assert report["accuracy"] == document
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """Train on a file in one directory, and go to another one."""
+    home = tmp_path / "home"
+    home.mkdir()
+    rows = [
+        f"{number % 10},{number},{'high' if number % 10 > 4 else 'low'}" for number in range(60)
+    ]
+    (home / "table.csv").write_text("\n".join(["x,noise,kind", *rows, ""]))
+    monkeypatch.chdir(home)
+    assert main(["train", "table.csv", "--label", "kind", *SMALL, "-o", "run"]) == 0
+    monkeypatch.chdir(tmp_path)
+    return home
+
+
+def test_file_that_was_trained_on_is_found_from_another_directory(own, tmp_path, capsys):
+    document = json.loads(succeeds(capsys, "report", own / "run", "--json"))
+    assert document["accuracy"]["soft"] == document["accuracy"]["hardened"]
+    assert document["provenance"]["data"] == {
+        "name": "table.csv:label=kind",
+        "seed": 0,
+        "absolute_name": f"{own}/table.csv:label=kind",
+    }
+    measured = json.loads(succeeds(capsys, "eval", own / "run/net.trilut", "--json"))
+    assert measured == document["accuracy"]["evaluation"]
+    named = ["--data", own / "table.csv", "--json"]
+    assert json.loads(succeeds(capsys, "eval", own / "run/net.trilut", *named)) == measured
+    # One of the same name that happens to be here is another file.
+    (tmp_path / "table.csv").write_text("")
+    again = json.loads(succeeds(capsys, "report", own / "run", "--json"))
+    assert again["accuracy"] == document["accuracy"]
+
+
+def test_report_without_the_file_that_was_trained_on_has_no_accuracy(own, capsys):
+    (own / "table.csv").rename(own / "moved.csv")
+    assert main(["report", str(own / "run"), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["accuracy"] is None
+    assert " ".join(captured.err.split()) == (
+        "No samples, so no accuracy: Cannot read 'table.csv': No such file or directory"
+    )

@@ -262,3 +262,38 @@ def test_table_that_does_not_fit(tmp_path, text, message):
     with pytest.raises(DataError) as caught:
         table_samples(wire(), str(path))
     assert str(caught.value) == message.format(path=str(path))
+
+
+def numbered(*classes):
+    return dataclasses.replace(wire(), head=Head(classes, (1, 1)))
+
+
+def test_classes_are_matched_by_their_text_and_then_as_numbers(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("x,y\n9,2.0\n1,1.0\n9,2\n")
+    for classes, expected in (
+        (("1.0", "2.0"), [1, 0, 1]),
+        (("1", "2"), [1, 0, 1]),
+        (("2", "1e0"), [0, 1, 0]),
+    ):
+        assert table_samples(numbered(*classes), str(path)).y.tolist() == expected
+        found = samples_for(numbered(*classes), dataset(classes=("1.0", "2.0")))
+        assert found.y.tolist() == [expected[1], expected[0]] * 2
+    path.write_text("x,y\n9,2.0\n1,2\n")
+    assert table_samples(numbered("2", "2.0"), str(path)).y.tolist() == [1, 0]
+
+
+def test_text_is_not_matched_as_a_number(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("x,y\n9,nothing\n")
+    with pytest.raises(DataError) as caught:
+        table_samples(numbered("some", "1"), str(path))
+    assert str(caught.value) == (
+        f"Data set {str(path)!r} has the class 'nothing', but netlist 'net' knows only 'some', '1'"
+    )
+
+
+def test_named_data_set_is_no_file_though_a_directory_has_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "moons").mkdir()
+    assert default_part(wire(), "moons") == "test"

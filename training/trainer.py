@@ -8,6 +8,7 @@ from jax.sharding import Mesh
 
 from trilut import __version__
 from trilut.data import Dataset
+from trilut.data.names import absolute_name
 from trilut.encoder import Encoder
 from trilut.netlist import Netlist
 from trilut.training.checkpoint import Journal, Measurement
@@ -144,7 +145,7 @@ def train(
     )
     provenance = {
         "trilut": __version__,
-        "data": {"name": dataset.name, "seed": dataset.seed},
+        "data": _data_provenance(dataset),
         "training": dataclasses.asdict(config),
         "accuracy": {
             "soft": dataclasses.asdict(fitted.soft),
@@ -210,6 +211,13 @@ def fit_dataset(
     soft = accuracies(recipe.layer, learned.parameters)
     hardened = accuracies(lookup_layer(recipe.valence), tables)
     return Fitted(recipe, learned, tables, topology, encoder, soft, hardened, history)
+
+
+def _data_provenance(dataset: Dataset) -> dict[str, object]:
+    origin: dict[str, object] = {"name": dataset.name, "seed": dataset.seed}
+    absolute = absolute_name(dataset.name)
+    # Only a file has another one, so that named data sets give the same netlist everywhere.
+    return origin if absolute == dataset.name else {**origin, "absolute_name": absolute}
 
 
 def _training_samples(

@@ -1,6 +1,7 @@
 """How good a circuit is on labelled samples."""
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,8 +10,9 @@ import numpy as np
 
 from trilut.data import Dataset, Split, load_dataset
 from trilut.data.dataset import Integers, Samples
-from trilut.data.files import file_path, split_label
-from trilut.data.tables import number_classes, read_table
+from trilut.data.files import split_label
+from trilut.data.names import dataset_path
+from trilut.data.tables import read_table
 from trilut.errors import DataError, NetlistError
 from trilut.gates import truth_values
 from trilut.head import Decisions
@@ -286,22 +288,27 @@ def netlist_dataset(
 ) -> Dataset:
     """Load a data set by name, or the one that a netlist was trained on.
 
+    The latter has the name that it was trained by, wherever it has been found.
+
     Raises
     ------
     DataError
-        If no name is given and the netlist does not say.
+        If no name is given and the netlist does not say, or the data set cannot be used.
+    FormatError
+        If it is a file that cannot be read.
     """
-    origin = netlist.provenance.get("data")
-    origin = origin if isinstance(origin, dict) else {}
-    chosen = name or origin.get("name")
-    if not isinstance(chosen, str):
+    origin = _origin(netlist)
+    chosen = name or _trained_on(netlist)
+    if chosen is None:
         raise DataError(
             f"Netlist {netlist.name!r} does not say what it was trained on; name a data set"
         )
+    is_own = name is None or name == origin.get("name")
     if seed is None:
         recorded = origin.get("seed")
-        seed = recorded if chosen == origin.get("name") and isinstance(recorded, int) else 0
-    return load_dataset(chosen, seed=seed)
+        seed = recorded if is_own and isinstance(recorded, int) else 0
+    dataset = load_dataset(chosen, seed=seed)
+    return dataclasses.replace(dataset, name=origin["name"]) if is_own else dataset
 
 
 def samples_for(netlist: Netlist, dataset: Dataset, *, part: Part = "test") -> Split:
@@ -348,8 +355,9 @@ def table_samples(netlist: Netlist, name: str) -> Split:
         own = split_label(_trained_on(netlist) or "")[1]
         label = own if own in table.header else table.header[-1]
     x = table.numbers([table.column(feature.name) for feature in netlist.encoder.features])
-    classes, y = number_classes(table.labels(table.column(label)))
-    return Split(x, _class_numbers(netlist, name, classes, y))
+    # Not as numbers: 1 and 1.0 may be two classes of the netlist.
+    classes, y = np.unique(table.labels(table.column(label)), return_inverse=True)
+    return Split(x, _class_numbers(netlist, name, tuple(classes.tolist()), y))
 
 
 def default_part(netlist: Netlist, name: str | None) -> Part:
@@ -358,37 +366,64 @@ def default_part(netlist: Netlist, name: str | None) -> Part:
     Those of the test set; but all of them, if the data set is a file that the netlist was not
     trained on. No name stands for what it was trained on.
     """
-    is_file = name is not None and file_path(name) is not None
+    is_file = name is not None and dataset_path(name) is not None
     return "all" if is_file and not is_own_file(netlist, name) else "test"
 
 
 def is_own_file(netlist: Netlist, name: str | None) -> bool:
     """Return whether a name means the file that a netlist was trained on, however it is spelt."""
-    path, own = (file_path(each) if each else None for each in (name, _trained_on(netlist)))
+    path, own = (dataset_path(each) if each else None for each in (name, _trained_on(netlist)))
     return path is not None and own is not None and path.samefile(own)
 
 
-def _trained_on(netlist: Netlist) -> str | None:
-    """Return the name of the data set that a netlist was trained on, if it says so."""
+def _origin(netlist: Netlist) -> Mapping[str, Any]:
     origin = netlist.provenance.get("data")
-    name = origin.get("name") if isinstance(origin, dict) else None
-    return name if isinstance(name, str) and name else None
+    return origin if isinstance(origin, dict) else {}
+
+
+def _trained_on(netlist: Netlist) -> str | None:
+    """Return what loads the data set that a netlist was trained on, if it says so.
+
+    A file is looked for where it was then, and otherwise by the name that it was given.
+    """
+    name, absolute = (_origin(netlist).get(key) for key in ("name", "absolute_name"))
+    if not (isinstance(name, str) and name):
+        return None
+    is_there = isinstance(absolute, str) and dataset_path(absolute) is not None
+    return str(absolute) if is_there else name
 
 
 def _class_numbers(
     netlist: Netlist, name: str, class_names: tuple[str, ...], y: Integers
 ) -> Integers:
-    """Return labels as the netlist numbers its classes."""
+    """Return labels as the netlist numbers its classes: by the same text, or the same number."""
     assert netlist.head is not None
     classes = netlist.head.classes
-    for label in np.unique(y):
-        if class_names[label] not in classes:
-            raise DataError(
-                f"Data set {name!r} has the class {class_names[label]!r}, "
-                f"but netlist {netlist.name!r} knows only {', '.join(map(repr, classes))}"
-            )
-    number = [classes.index(each) if each in classes else -1 for each in class_names]
-    return np.array(number)[y]
+    numbers = np.array([_class_number(each, classes) for each in class_names])
+    for label in np.unique(y[numbers[y] < 0]):
+        raise DataError(
+            f"Data set {name!r} has the class {class_names[label]!r}, "
+            f"but netlist {netlist.name!r} knows only {', '.join(map(repr, classes))}"
+        )
+    return numbers[y]
+
+
+def _class_number(name: str, classes: tuple[str, ...]) -> int:
+    """Return which of the classes a name means, −1 for none.
+
+    Whether a file spells a class 1 or 1.0 depends on what other classes it has.
+    """
+    if name in classes:
+        return classes.index(name)
+    value = _as_number(name)
+    return next((number for number, each in enumerate(classes) if _as_number(each) == value), -1)
+
+
+def _as_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _part(dataset: Dataset, part: Part) -> tuple[Samples, Integers]:

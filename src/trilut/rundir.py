@@ -62,7 +62,7 @@ def _dataset(netlist: Netlist, name: str | None) -> Dataset | None:
         return None
     try:
         return netlist_dataset(netlist, name=name)
-    except DataError as error:
+    except (DataError, FormatError) as error:
         if name is not None:
             raise
         talk(f"No samples, so no accuracy: {error}")

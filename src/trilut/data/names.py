@@ -1,18 +1,19 @@
 """Loading a data set by its name."""
 
 import difflib
+import os
 from pathlib import Path
 
 from trilut.data.benchmarks import BENCHMARKS
 from trilut.data.bundled import BUNDLED, load_bundled
 from trilut.data.dataset import Dataset
 from trilut.data.fetched import FETCHED, is_fetched, load_fetched
-from trilut.data.files import is_file_name, load_file
+from trilut.data.files import file_path, is_file_name, load_file, split_label
 from trilut.data.parameters import parse_parameters
 from trilut.data.synthetic import SYNTHETIC
 from trilut.errors import DataError
 
-__all__ = ["dataset_names", "dataset_origins", "load_dataset"]
+__all__ = ["absolute_name", "dataset_names", "dataset_origins", "dataset_path", "load_dataset"]
 
 
 def dataset_names() -> tuple[str, ...]:
@@ -34,6 +35,27 @@ def _origin(name: str) -> str:
     if name in BENCHMARKS:
         return f"a file of your own: {name}:path=FILE"
     return "fetched" if is_fetched(name) else f"get it with: trilut data fetch {name}"
+
+
+def dataset_path(name: str) -> Path | None:
+    """Return the file or directory that a data set is read from, if it is one of the user's."""
+    base, _, parameters = name.partition(":")
+    if base in BENCHMARKS:
+        path = parameters.partition("=")[2]
+        return Path(path) if path and os.path.exists(path) else None
+    return None if base in dataset_names() else file_path(name)
+
+
+def absolute_name(name: str) -> str:
+    """Return the name that means the same file in every directory; other names as they are."""
+    path = dataset_path(name)
+    if path is None:
+        return name
+    base = name.partition(":")[0]
+    if base in BENCHMARKS:
+        return f"{base}:path={path.absolute()}"
+    label = split_label(name)[1]
+    return str(path.absolute()) if label is None else f"{path.absolute()}:label={label}"
 
 
 def load_dataset(name: str, *, seed: int = 0, label: str | None = None) -> Dataset:
