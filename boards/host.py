@@ -33,6 +33,8 @@ __all__ = ["BoardError", "BoardLink"]
 _ANSWER_BIT = 0x80
 _NO_ANSWER = "no answer"
 _GARBLED = "garbled answer"
+_NOT_SENT = "request not sent"
+_BITS_PER_BYTE = 10
 
 
 class BoardError(TrilutError):
@@ -42,10 +44,10 @@ class BoardError(TrilutError):
 class BoardLink:
     """A board at a serial port.
 
-    One request is under way at a time. What gets no answer, a garbled one or a rejection is asked
-    again, with the same sequence number, so that an answer that comes late is known as such. A
-    board that was reset on the way says so by rejecting the sequence number; it is then asked
-    again what it is, and the request is repeated.
+    One request is under way at a time. What cannot be sent, or gets no answer, a garbled one or a
+    rejection, is asked again, with the same sequence number, so that an answer that comes late is
+    known as such. A board that was reset on the way says so by rejecting the sequence number; it is
+    then asked again what it is, and the request is repeated.
 
     Parameters
     ----------
@@ -54,7 +56,7 @@ class BoardLink:
     baud : int
         Bits per second.
     timeout : float
-        Seconds to wait for an answer.
+        Seconds to wait for an answer, and for a line that takes no more bytes.
     retries : int
         How often a request is repeated.
 
@@ -175,10 +177,18 @@ class BoardLink:
     def _exchange(self, kind: Kind, sequence: int, payload: bytes) -> Frame | str:
         """Send a request once, and return its answer or what went wrong."""
         try:
-            self._line.write(encode_frame(kind, sequence, payload))
+            self._send(encode_frame(kind, sequence, payload))
             return self._answer(kind | _ANSWER_BIT, sequence)
+        except serial.SerialTimeoutException:
+            # The next frame begins with a flag, whatever of this one has gone out.
+            self._line.reset_output_buffer()
+            return _NOT_SENT
         except OSError as error:
             raise BoardError(f"The board at {self.port!r} is gone: {error}") from error
+
+    def _send(self, frame: bytes) -> None:
+        self._line.write_timeout = self.timeout + _BITS_PER_BYTE * len(frame) / self._line.baudrate
+        self._line.write(frame)
 
     def _answer(self, kind: int, sequence: int) -> Frame | str:
         deadline = time.monotonic() + self.timeout

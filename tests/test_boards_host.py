@@ -1,27 +1,42 @@
 import os
 import threading
 import tty
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
+import serial
 from boardlink import small_net
 
 from trilut import save
 from trilut.boards import BoardError, BoardLink, classify_table
-from trilut.boards.protocol import FrameReader, Identity, Kind, encode_frame, payload_bytes
+from trilut.boards.protocol import Frame, FrameReader, Identity, Kind, encode_frame, payload_bytes
 from trilut.cli import main
 from trilut.format import digest
 
 
+def fill(port):
+    """Write to a port until it takes no more, since nobody reads there."""
+    line = os.open(port, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(line, bytes(1024))
+    os.close(line)
+
+
 @contextmanager
-def fake_board(answers):
-    """A port behind which every request is answered by a function; None is silence."""
+def fake_board(answers, *, begin=None):
+    """A port behind which every request is answered by a function; None is silence.
+
+    With an event nothing is read before it.
+    """
     board, port = os.openpty()
     tty.setraw(port)
     net = small_net()
     length = payload_bytes(net.encoder)
 
     def serve():
+        if begin is not None:
+            begin.wait()
         reader = FrameReader({Kind.IDENTIFY: 0, Kind.STATUS: 0, Kind.CLASSIFY: length})
         while b"stop" not in (data := os.read(board, 4096)):
             for request in reader.feed(data):
@@ -92,6 +107,25 @@ def test_garbled_and_late_answers_are_not_taken_for_good_ones():
     with fake_board(answer) as port, BoardLink(port, timeout=0.1) as link:
         assert link.identity.num_classes == 3
         assert link.troubles == {"garbled answer": 1, "no answer": 1}
+
+
+def test_line_that_takes_no_bytes(monkeypatch):
+    given_up = threading.Event()
+    drop = serial.Serial.reset_output_buffer
+
+    def drop_and_say_so(line):
+        drop(line)
+        given_up.set()
+
+    def answer(request):
+        # What filled the line is no frame.
+        return identity_frame(request.sequence) if isinstance(request, Frame) else None
+
+    monkeypatch.setattr(serial.Serial, "reset_output_buffer", drop_and_say_so)
+    with fake_board(answer, begin=given_up) as port:
+        fill(port)
+        with BoardLink(port, timeout=2, retries=20) as link:
+            assert link.troubles["request not sent"] == 1
 
 
 def test_a_board_that_was_exchanged():
