@@ -59,8 +59,8 @@ endmodule
 @pytest.mark.parametrize("optimized", [False, True])
 def test_no_gate_makes_the_illegal_code_from_legal_trits(tmp_path, optimized):
     netlist = every_net(random_netlist(0, num_inputs=8, num_gates=80, num_outputs=4))
-    path = write_logic(netlist, tmp_path, top="logic", optimized=optimized)
-    text = path.read_text() + checker(netlist.num_inputs, netlist.num_nets, "logic")
+    path = write_logic(netlist, tmp_path, top="gates", optimized=optimized)
+    text = path.read_text() + checker(netlist.num_inputs, netlist.num_nets, "gates")
     (tmp_path / "all.v").write_text(text)
     assert prove(tmp_path)
 
@@ -68,8 +68,8 @@ def test_no_gate_makes_the_illegal_code_from_legal_trits(tmp_path, optimized):
 @pytest.mark.synth
 def test_illegal_inputs_would_be_noticed(tmp_path):
     netlist = every_net(random_netlist(0, num_inputs=8, num_gates=80, num_outputs=4))
-    path = write_logic(netlist, tmp_path, top="logic")
-    text = path.read_text() + checker(netlist.num_inputs, netlist.num_nets, "logic")
+    path = write_logic(netlist, tmp_path, top="gates")
+    text = path.read_text() + checker(netlist.num_inputs, netlist.num_nets, "gates")
     (tmp_path / "all.v").write_text(text.replace("legal_in &", ""))
     assert not prove(tmp_path)
 
