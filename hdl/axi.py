@@ -2,6 +2,7 @@
 # A component may be made only to ask for its latency.
 """AXI4-Stream at both ends, with wide vectors sent over several beats."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
@@ -110,6 +111,11 @@ class AxiClassifier(wiring.Component):
     presence_bits : bool
         Whether packets say which features are there. If not, all of them always are.
 
+    Attributes
+    ----------
+    packet, result : dict of str to range
+        Where the ``in_`` ports lie in a packet, and the ``out_`` ports in a result.
+
     Members
     -------
     s_axis_tdata, s_axis_tvalid, s_axis_tready, s_axis_tlast
@@ -135,12 +141,14 @@ class AxiClassifier(wiring.Component):
         inputs = _payload(classifier, "in_")
         if not presence_bits:
             inputs.pop("in_present", None)
-        self.inputs = list(inputs.values())
-        self.outputs = list(_payload(classifier, "out_").values())
-        self._loader = BeatLoader(sum(map(len, self.inputs)), beat_bits)
+        self._inputs = inputs.values()
+        self._outputs = _payload(classifier, "out_").values()
+        self.packet = _places(inputs)
+        self.result = _places(_payload(classifier, "out_"), alignment=8)
+        self._loader = BeatLoader(sum(map(len, self._inputs)), beat_bits)
         self.num_beats = self._loader.num_beats
         self.latency = classifier.latency + 1
-        result_bits = sum(_whole_bytes(port) for port in self.outputs)
+        result_bits = sum(_whole_bytes(port) for port in self._outputs)
         super().__init__(
             {
                 "s_axis_tdata": In(beat_bits),
@@ -166,10 +174,10 @@ class AxiClassifier(wiring.Component):
             loader.beat_valid.eq(self.s_axis_tvalid),
             self.s_axis_tready.eq(loader.beat_ready),
             self.framing_error.eq(loader.framing_error),
-            Cat(self.inputs).eq(loader.vector),
+            Cat(self._inputs).eq(loader.vector),
             core.in_valid.eq(loader.vector_valid),
             loader.vector_ready.eq(core.in_ready),
-            self.m_axis_tdata.eq(Cat(_padded(port) for port in self.outputs)),
+            self.m_axis_tdata.eq(Cat(_padded(port) for port in self._outputs)),
             self.m_axis_tvalid.eq(core.out_valid),
             self.m_axis_tlast.eq(1),
             core.out_ready.eq(self.m_axis_tready),
@@ -187,6 +195,16 @@ def _payload(classifier: Classifier, prefix: str) -> dict[str, Any]:
         for name in classifier.signature.members
         if name.startswith(prefix) and not name.endswith(("_valid", "_ready"))
     }
+
+
+def _places(ports: Mapping[str, Any], *, alignment: int = 1) -> dict[str, range]:
+    """Return the bits of ports that stand side by side, each from a multiple of the alignment."""
+    places = {}
+    first = 0
+    for name, port in ports.items():
+        places[name] = range(first, first + len(port))
+        first += len(port) + -len(port) % alignment
+    return places
 
 
 def _whole_bytes(port: Any) -> int:

@@ -3,25 +3,22 @@
 """Verilog out: one file with the whole design and a header that says where it comes from."""
 
 import dataclasses
-import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import Shape
-from amaranth.lib.wiring import In
 
 from trilut.errors import NetlistError
 from trilut.files import make_directory, read_bytes, work_directory, write_atomically
-from trilut.format import digest
 from trilut.hdl.axi import MAX_BEAT_BITS, AxiClassifier
 from trilut.hdl.classifier import Classifier, InputKind
 from trilut.hdl.compressor_cells import PRIMITIVE_MODELS
 from trilut.hdl.fabric import fabric_verilog, layer_verilog
+from trilut.hdl.header import design_header, origin_lines
 from trilut.hdl.layer import LayerPlan, plan_layers
 from trilut.identifier import check_identifier
 from trilut.netlist import Netlist
@@ -157,6 +154,16 @@ def write_verilog(
     component: Classifier | AxiClassifier = classifier
     if axi_beat_bits is not None:
         component = AxiClassifier(classifier, beat_bits=axi_beat_bits, presence_bits=presence_bits)
+    options = _options(
+        {"top": top, "input": input_kind, "pipeline": pipeline, "sums": target},
+        {
+            f"axi {axi_beat_bits}": axi_beat_bits is not None,
+            "no-missing": not presence_bits,
+            "scores": scores,
+            "margin-port": margin_port,
+            "no-optimize": not optimized,
+        },
+    )
     lut_cells = pipeline == 1 and target == "ecp5"
     layers = [
         layer_verilog(circuit, plan, module(plan), lut_cells=lut_cells and plan.registered)
@@ -165,8 +172,7 @@ def write_verilog(
     with work_directory(directory, logs=directory / "logs") as work:
         if design_format is DesignFormat.VERILOG:
             body, yosys = _convert(component, top, work)
-            options = f"--pipeline {pipeline} --sums {target}"
-            header = _header(netlist, component, classifier, top, options=options, yosys=yosys)
+            header = design_header(netlist, component, top, options=options, yosys=yosys)
             text = "\n".join([header, _LINT_OFF, body, _LINT_ON, *layers])
         else:
             text = _rtlil(component, top, layers, work)
@@ -183,6 +189,13 @@ def write_verilog(
         models=models,
         num_beats=component.num_beats if isinstance(component, AxiClassifier) else None,
     )
+
+
+def _options(settings: Mapping[str, object], flags: Mapping[str, bool]) -> str:
+    """Return settings, and the flags that are set, as on the command line."""
+    given = [f"{name} {value}" for name, value in settings.items()]
+    given += [flag for flag, is_set in flags.items() if is_set]
+    return " ".join(f"--{option}" for option in given)
 
 
 def _check_input(netlist: Netlist, beat_bits: int | None, *, presence_bits: bool) -> None:
@@ -236,7 +249,9 @@ def write_logic(
         circuit = optimize(circuit).netlist
     text = fabric_verilog(circuit, plan_layers(circuit, None), top)
     path = make_directory(directory) / f"{top}.v"
-    write_atomically(path, "\n".join([*_origin(netlist, circuit), "", _LINT_OFF, text]))
+    options = _options({"top": top}, {"logic-only": True, "no-optimize": not optimized})
+    header = origin_lines(netlist, circuit, options)
+    write_atomically(path, "\n".join([*header, "", _LINT_OFF, text]))
     return path
 
 
@@ -338,108 +353,3 @@ def _without_unused_resets(text: str) -> str:
         )
         text = cell.sub(r"\1\2", text)
     return text
-
-
-def _header(
-    netlist: Netlist,
-    component: Classifier | AxiClassifier,
-    classifier: Classifier,
-    top: str,
-    *,
-    options: str,
-    yosys: str,
-) -> str:
-    """Return comment lines; text from the netlist is quoted as JSON, so it cannot end a line."""
-    lines = _origin(netlist, classifier.netlist)
-    lines[-1] += f", yosys {yosys}"
-    lines.append(f"// options: {options}")
-    lines.append(f"// latency: {component.latency} cycles{_rate(component)}")
-    if netlist.head is not None:
-        lines += [
-            f"// class {index}: {json.dumps(name)}"
-            for index, name in enumerate(netlist.head.classes)
-        ]
-    if netlist.encoder is not None and classifier.input_kind is InputKind.FEATURES:
-        lines += _feature_lines(netlist)
-    lines += _example(component, top)
-    return "\n".join(lines) + "\n"
-
-
-_PORTS = {
-    "clk": "clock, rising edge",
-    "rst": "synchronous reset, empties the pipeline",
-    "in_valid": "a vector is there",
-    "in_ready": "it is taken at this edge",
-    "in_features": "values, as listed above",
-    "in_present": "bit f is 0 if feature f is missing",
-    "in_trits": "two bits a trit: 10 is +1, 01 is -1, 00 is 0, 11 is forbidden",
-    "abstain_margin": "abstain below this margin",
-    "out_valid": "a result is there, and holds until it is taken",
-    "out_ready": "it is taken at this edge",
-    "out_class": "class with the highest score, the lowest on a tie",
-    "out_margin": "highest score minus the second highest",
-    "out_unknown": "the margin is too small, or there is a tie",
-    "out_scores": "two's complement, class 0 in the lowest bits",
-    "out_trits": "two bits a trit, as above",
-    "s_axis_tdata": "a vector over several beats, lowest bits first",
-    "s_axis_tvalid": "a beat is there",
-    "s_axis_tready": "it is taken at this edge",
-    "s_axis_tlast": "last beat of a vector",
-    "m_axis_tdata": "class, margin, unknown and scores, or trits, each in whole bytes",
-    "m_axis_tvalid": "a result is there, and holds until it is taken",
-    "m_axis_tready": "it is taken at this edge",
-    "m_axis_tlast": "always 1: a result is one beat",
-    "framing_error": "a vector of a wrong length was dropped",
-}
-
-
-def _example(component: Classifier | AxiClassifier, top: str) -> list[str]:
-    """Return an instantiation with the direction, width and meaning of every port."""
-    members = [("clk", 1, "input"), ("rst", 1, "input")]
-    for name, member in component.signature.members.items():
-        direction = "input" if member.flow == In else "output"
-        members.append((name, Shape.cast(member.shape).width, direction))
-    lines = [
-        f"//     .{name}({name}){',' if index + 1 < len(members) else ' '}"
-        f"  // {direction}{f' [{width - 1}:0]' if width > 1 else ''}: {_PORTS[name]}"
-        for index, (name, width, direction) in enumerate(members)
-    ]
-    return ["//", f"//   {top} {top}_instance (", *lines, "//   );"]
-
-
-def _origin(netlist: Netlist, circuit: Netlist) -> list[str]:
-    """Return comment lines that say what was built from what, and by what."""
-    facts = {
-        "netlist": json.dumps(netlist.name),
-        "sha256": digest(netlist),
-        **(
-            {"origin": json.dumps(dict(netlist.provenance), default=str)}
-            if netlist.provenance
-            else {}
-        ),
-        "circuit": f"{netlist.num_gates} gates in {netlist.depth} layers, "
-        f"{netlist.num_inputs} inputs, {len(netlist.outputs)} outputs, valence {netlist.valence}",
-        "built": f"{circuit.num_gates} gates in {circuit.depth} layers",
-        "made by": f"trilut {version('trilut')}, amaranth {version('amaranth')}",
-    }
-    return [f"// {key + ':':9}{value}" for key, value in facts.items()]
-
-
-def _rate(component: Classifier | AxiClassifier) -> str:
-    if isinstance(component, AxiClassifier):
-        return f" from the last of {component.num_beats} beats, one vector per packet"
-    return ", one vector per cycle"
-
-
-def _feature_lines(netlist: Netlist) -> list[str]:
-    assert netlist.encoder is not None
-    lines = []
-    first = 0
-    for index, feature in enumerate(netlist.encoder.features):
-        kind = "signed" if feature.signed else "unsigned"
-        lines.append(
-            f"// in_features[{first + feature.bits - 1}:{first}]: feature {index}, {kind}, "
-            f"floor(value * {feature.scale!r} + {feature.offset!r}), {json.dumps(feature.name)}"
-        )
-        first += feature.bits
-    return lines

@@ -125,10 +125,79 @@ def test_header_names_the_netlist_and_its_digest(tmp_path):
     assert lines[0] == '// netlist: "five"'
     assert lines[1] == f"// sha256:  {digest(netlist)}"
     assert '// origin:  {"data": {"name": "five\\n"}}' in lines
-    assert "// options: --pipeline 2 --sums generic" in lines
+    assert "// options: --top my_top --input trits --pipeline 2 --sums generic" in lines
+    assert (
+        "// nets:    numbers in comments are those of the built circuit (optimised unless "
+        "--no-optimize): inputs, then gates"
+    ) in lines
     assert "//     .rst(rst),  // input: synchronous reset, empties the pipeline" in lines
     assert any(re.fullmatch(r"// made by: trilut \S+, amaranth \S+, yosys \S+", x) for x in lines)
     assert [path.name for path in tmp_path.iterdir()] == ["my_top.v"]
+
+
+def header(design):
+    return design.path.read_text().split("\n\n")[0].splitlines()
+
+
+def with_features_and_classes():
+    netlist = random_netlist(1, num_inputs=4, num_gates=9, num_outputs=6, num_classes=3)
+    features = (Feature("x", 8, scale=2.5, offset=1.0), Feature("y", 1), Feature("z", 3, True))
+    encoder = Encoder(features, [0, 1, 2, 2], [9, 1, -2, 0], [70, 1, 1, 2])
+    return dataclasses.replace(netlist, encoder=encoder)
+
+
+@pytest.mark.synth
+def test_header_says_how_to_scale_and_when_it_abstains(tmp_path):
+    lines = header(write_verilog(with_features_and_classes(), tmp_path))
+    assert "// abstains: on a tie, and if the margin is below 2" in lines
+    assert [line for line in lines if line.startswith("// in_features")] == [
+        '// in_features[7:0]: feature 0, unsigned, floor(value * 2.5 + 1.0) clamped to 0..255, "x"',
+        '// in_features[8]: feature 1, unsigned, floor(value * 1.0 + 0.0) clamped to 0..1, "y"',
+        '// in_features[11:9]: feature 2, signed, floor(value * 1.0 + 0.0) clamped to -4..3, "z"',
+    ]
+
+
+@pytest.mark.synth
+def test_header_of_streams_says_how_packets_and_results_lie(tmp_path):
+    lines = header(
+        write_verilog(
+            with_features_and_classes(), tmp_path, axi_beat_bits=8, scores=True, margin_port=True
+        )
+    )
+    assert (
+        "// options: --top trilut_top --input features --pipeline 2 --sums generic --axi 8 "
+        "--scores --margin-port"
+    ) in lines
+    assert "// abstains: on a tie, and if the margin is below abstain_margin" in lines
+    assert [line for line in lines if line.startswith(("// packet", "// m_axis"))] == [
+        '// packet[7:0]: feature 0, unsigned, floor(value * 2.5 + 1.0) clamped to 0..255, "x"',
+        '// packet[8]: feature 1, unsigned, floor(value * 1.0 + 0.0) clamped to 0..1, "y"',
+        '// packet[11:9]: feature 2, signed, floor(value * 1.0 + 0.0) clamped to -4..3, "z"',
+        "// packet[14:12]: bit f is 0 if feature f is missing",
+        "// m_axis_tdata[1:0]: class with the highest score, the lowest on a tie",
+        "// m_axis_tdata[10:8]: margin, the highest score minus the second highest",
+        "// m_axis_tdata[16]: the circuit abstains",
+        "// m_axis_tdata[32:24]: scores in two's complement, class 0 in the lowest bits",
+    ]
+    assert (
+        "//     .abstain_margin(abstain_margin)   // input [2:0]: abstain below this margin"
+        in lines
+    )
+    assert not any(re.search(r"\b(in|out)_[a-z]", line) for line in lines)
+
+
+@pytest.mark.synth
+def test_header_lists_every_option(tmp_path):
+    netlist = with_features_and_classes()
+    settings = {"axi_beat_bits": 16, "presence_bits": False, "optimized": False}
+    lines = header(write_verilog(netlist, tmp_path, pipeline=1, target="carry", **settings))
+    assert (
+        "// options: --top trilut_top --input features --pipeline 1 --sums carry --axi 16 "
+        "--no-missing --no-optimize"
+    ) in lines
+    assert not any("missing" in line for line in lines if line.startswith("// packet"))
+    gates = write_logic(netlist, tmp_path, top="gates", optimized=False).read_text().splitlines()
+    assert "// options: --top gates --logic-only --no-optimize" in gates
 
 
 @pytest.mark.sim
