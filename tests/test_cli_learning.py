@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import pytest
@@ -15,6 +16,15 @@ def succeeds(capsys, *arguments):
     """Run a command, and return what it prints."""
     assert main([str(argument) for argument in arguments]) == 0
     return capsys.readouterr().out
+
+
+def fails(capsys, *arguments):
+    """Run a command that must fail with one line, and return that line."""
+    assert main([str(argument) for argument in arguments]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    return captured.err.removeprefix("trilut: error: ").rstrip("\n")
 
 
 @pytest.fixture(scope="module")
@@ -78,4 +88,25 @@ def test_report_without_the_file_that_was_trained_on_has_no_accuracy(own, capsys
     assert json.loads(captured.out)["accuracy"] is None
     assert " ".join(captured.err.split()) == (
         "No samples, so no accuracy: Cannot read 'table.csv': No such file or directory"
+    )
+
+
+@pytest.mark.parametrize("seed", ["-1", "4294967296", "1.5", "9" * 5000])
+@pytest.mark.parametrize(
+    "command", [["train", "moons", "-o", "run"], ["eval", "net.trilut"], ["data", "info", "moons"]]
+)
+def test_seed_out_of_range(capsys, command, seed):
+    with pytest.raises(SystemExit) as caught:
+        main([*command, f"--seed={seed}"])
+    assert caught.value.code == 2
+    expected = f"argument --seed: {seed!r} is not a seed, 0…4294967295\n"
+    assert capsys.readouterr().err.endswith(expected)
+
+
+def test_seed_of_a_netlist_out_of_range(run, tmp_path, capsys):
+    netlist = trilut.load(run / "net.trilut")
+    data = {"name": "moons", "seed": -5}
+    trilut.save(dataclasses.replace(netlist, provenance={"data": data}), tmp_path / "net.trilut")
+    assert fails(capsys, "eval", tmp_path / "net.trilut") == (
+        "Seed of the data set 'moons' is -5, expected 0…4294967295"
     )

@@ -193,3 +193,11 @@ def test_core_does_not_import_jax_or_scikit_learn():
         "sys.exit(bool({'jax', 'sklearn'} & set(sys.modules)))"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+@pytest.mark.parametrize("name", ["moons", "iris"])
+def test_seed_out_of_range(name, seed):
+    message = rf"^Seed of the data set '{name}' is {seed}, expected 0…4294967295$"
+    with pytest.raises(DataError, match=message):
+        load_dataset(name, seed=seed)

@@ -16,6 +16,10 @@ from trilut.errors import DataError
 __all__ = ["absolute_name", "dataset_names", "dataset_origins", "dataset_path", "load_dataset"]
 
 
+# What scikit-learn takes, and TrainingConfig.
+_LARGEST_SEED = 2**32 - 1
+
+
 def dataset_names() -> tuple[str, ...]:
     """Return the names that :func:`load_dataset` knows, in alphabetical order."""
     return tuple(sorted([*SYNTHETIC, *BUNDLED, *FETCHED, *BENCHMARKS]))
@@ -67,19 +71,22 @@ def load_dataset(name: str, *, seed: int = 0, label: str | None = None) -> Datas
         A name; data that is made may be given numbers, as in ``gaussians:separation=1.5``. Or the
         path of a file: see :func:`trilut.data.files.load_file`.
     seed : int
-        Seed of the samples or of their split.
+        Seed of the samples or of their split, 0…4294967295.
     label : str, optional
         The column with the classes of a table; the same as ``:label=COLUMN`` behind its path.
 
     Raises
     ------
     DataError
-        If there is no data set of this name, it has not been fetched, or a file cannot be used.
+        If there is no data set of this name, it has not been fetched, a file cannot be used, or the
+        seed is out of its range.
     FormatError
         If a file cannot be read.
     ToolError
         If it needs scikit-learn, which is not installed.
     """
+    if not 0 <= seed <= _LARGEST_SEED:
+        raise DataError(f"Seed of the data set {name!r} is {seed}, expected 0…{_LARGEST_SEED}")
     base, _, parameters = name.partition(":")
     if label is not None:
         if base in dataset_names():
