@@ -33,8 +33,6 @@ __all__ = [
 # As in trilut.training.config, which cannot be asked here: `--help` must not wait for JAX.
 _RECIPES = ["hard", "paper", "paper-then-hard", "noise", "dlgn", "dlgn-naive"]
 _WIRINGS = ["random", "unique", "local", "learned"]
-_LARGEST_SEED = 2**32 - 1
-
 
 # Beyond these no machine has the memory, and no tool the type.
 _MOST = 1_000_000_000
@@ -252,15 +250,6 @@ def above_0(text: str) -> float:
     if not 0 < number < _MOST:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
     return number
-
-
-def seed(text: str) -> int:
-    """Read a seed."""
-    # Python reads no more than some thousands of digits.
-    is_short = text.isascii() and text.isdigit() and len(text) <= len(str(_LARGEST_SEED))
-    if not (is_short and int(text) <= _LARGEST_SEED):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a seed, 0…{_LARGEST_SEED}")
-    return int(text)
 
 
 def number_or_auto(text: str) -> int | str:
