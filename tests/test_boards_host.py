@@ -102,11 +102,28 @@ def test_garbled_and_late_answers_are_not_taken_for_good_ones():
         count += 1
         good = identity_frame(request.sequence)
         late = identity_frame((request.sequence - 1) % 256, num_classes=99)
-        return [good[:9] + b"?" + good[10:], late, late + good][min(count, 3) - 1]
+        return good[:9] + b"?" + good[10:] if count == 1 else late + good
 
-    with fake_board(answer) as port, BoardLink(port, timeout=0.1) as link:
+    with fake_board(answer) as port, BoardLink(port, timeout=60) as link:
         assert link.identity.num_classes == 3
-        assert link.troubles == {"garbled answer": 1, "no answer": 1}
+        assert link.troubles == {"garbled answer": 1}
+
+
+def test_late_answer_alone_is_none():
+    def answer(request):
+        if request.kind == Kind.IDENTIFY:
+            return identity_frame(request.sequence)
+        return encode_frame(Kind.STATE, (request.sequence - 1) % 256, bytes(20))
+
+    with fake_board(answer) as port, BoardLink(port, timeout=60, retries=1) as link:
+        link.timeout = 0.2
+        message = (
+            rf"^The board at '{port}' did not answer the request 'status' after 2 tries; the "
+            r"last one: no answer$"
+        )
+        with pytest.raises(BoardError, match=message):
+            link.status()
+        assert link.troubles == {"no answer": 2}
 
 
 def test_line_that_takes_no_bytes(monkeypatch):
@@ -148,15 +165,15 @@ def test_answers_up_to_a_failure_are_kept(tmp_path):
         if request.kind == Kind.IDENTIFY:
             return identity_frame(request.sequence)
         if request.sequence > 3:
-            return None
+            return encode_frame(Kind.REJECTED, request.sequence, b"\x07\x00")
         return encode_frame(Kind.RESULT, request.sequence, b"\x02\x00\x05\x00\x01\x00")
 
     write_table(tmp_path / "in.csv")
     out = tmp_path / "out.csv"
-    with fake_board(answer) as port, BoardLink(port, timeout=0.05, retries=1) as link:
+    with fake_board(answer) as port, BoardLink(port, timeout=60, retries=1) as link:
         message = (
             rf"^The board at '{port}' did not answer the request 'classify' after 2 tries; the "
-            rf"last one: no answer; the answers to the first 2 of 3 rows are in '{out}'$"
+            rf"last one: rejected, busy; the answers to the first 2 of 3 rows are in '{out}'$"
         )
         with pytest.raises(BoardError, match=message):
             classify_table(link, small_net(), tmp_path / "in.csv", output=out)

@@ -5,6 +5,7 @@ import re
 import sys
 
 import pytest
+from clock import skip_an_hour_when_there
 
 from trilut.errors import ToolError
 from trilut.synth import Cache, SynthesisError, load_target, synthesize
@@ -68,6 +69,13 @@ def fake_tool(folder, monkeypatch, name, version, *lines):
     )
     script.chmod(0o755)
     monkeypatch.setenv(name.upper().replace("-", "_"), str(script))
+
+
+def hanging(folder, monkeypatch):
+    """The lines of a tool that never ends, and for whose start alone an hour passes."""
+    started = folder / "started"
+    skip_an_hour_when_there(monkeypatch, started)
+    return [f"touch '{started}'", "exec sleep 600"]
 
 
 @pytest.fixture(scope="module")
@@ -207,13 +215,13 @@ def test_several_seeds(result, cache, tmp_path, monkeypatch):
 
 
 def test_area_of_a_design_that_cannot_be_routed(result, cache, tmp_path, monkeypatch):
-    fake_nextpnr(tmp_path, monkeypatch, "sleep 60")
+    fake_nextpnr(tmp_path, monkeypatch, *hanging(tmp_path, monkeypatch))
     with pytest.raises(SynthesisError) as caught:
-        synthesize(write(tmp_path), "tiny", ECP5, out=tmp_path, cache=cache, timeout=2)
+        synthesize(write(tmp_path), "tiny", ECP5, out=tmp_path, cache=cache, timeout=500)
     partial = caught.value.result
     assert str(caught.value) == partial.incomplete
     assert partial.incomplete == (
-        "nextpnr-ecp5 took longer than 2 s in step 'place and route'; "
+        "nextpnr-ecp5 took longer than 500 s in step 'place and route'; "
         f"log: {str(tmp_path / 'nextpnr.log')!r}"
     )
     assert (partial.cells, partial.blocks) == (result.cells, result.blocks)
@@ -377,11 +385,11 @@ def test_design_that_is_too_large_only_when_packed(tmp_path, monkeypatch):
 
 def test_tool_that_hangs(tmp_path, monkeypatch):
     fake_tool(tmp_path, monkeypatch, "nextpnr-ecp5", "nextpnr-0.11")
-    fake_tool(tmp_path, monkeypatch, "yosys", "Yosys 0.70", "sleep 60")
+    fake_tool(tmp_path, monkeypatch, "yosys", "Yosys 0.70", *hanging(tmp_path, monkeypatch))
     check_fails(
         tmp_path,
         DESIGN,
-        "yosys took longer than 2 s in step 'synthesis'; "
+        "yosys took longer than 500 s in step 'synthesis'; "
         f"log: {str(tmp_path / 'yosys-console.log')!r}",
-        timeout=2.0,
+        timeout=500.0,
     )
