@@ -208,6 +208,7 @@ def test_scores_margin_and_abstention():
     [
         ((("a",), (1,)), "Head has 1 classes, expected at least 2"),
         ((("a", "b"), (1,)), "Head has 2 classes but 1 group sizes"),
+        ((("a", "b", "a"), (1, 1, 1)), "Head has two classes 'a', expected different names"),
         ((("a", "b"), (1, 0)), "Class 'b' has 0 outputs, expected at least 1"),
         ((("a", "b"), (1, 1), 0.0), "Head has tau 0.0, expected a positive number"),
         ((("a", "b"), (1, 1), 1.0, 0), "Head has abstention margin 0, expected at least 1"),

@@ -42,7 +42,7 @@ class Head:
     Parameters
     ----------
     classes : tuple of str
-        Class names, at least two.
+        Class names, at least two and all different.
     group_sizes : tuple of int
         Number of outputs of each class; the outputs stand in the order of the classes.
     tau : float
@@ -63,6 +63,9 @@ class Head:
             raise NetlistError(
                 f"Head has {len(self.classes)} classes but {len(self.group_sizes)} group sizes"
             )
+        for number, name in enumerate(self.classes):
+            if name in self.classes[:number]:
+                raise NetlistError(f"Head has two classes {name!r}, expected different names")
         for name, size in zip(self.classes, self.group_sizes, strict=True):
             if size < 1:
                 raise NetlistError(f"Class {name!r} has {size} outputs, expected at least 1")
