@@ -166,6 +166,10 @@ def test_gate_reads_later_net_in_file():
         ("{", "Not JSON: Expecting property name enclosed in double quotes at line 1 column 2"),
         ('{"a": NaN}', "Not JSON: NaN is not a number"),
         ("[" * 100_000, "Not JSON: nested too deeply"),
+        (f'{{"a": {"9" * 5000}}}', "An integer has thousands of digits, too many to read"),
+        ('{"a": {"b": [-1e999]}}', "-1e999 is too large for a number"),
+        ('{"name": "\\ud800"}', r"Not Unicode: '\ud800' is half of a character"),
+        ('{"name": "\udc00"}', r"Not Unicode: '\udc00' is half of a character"),
         ("3", 'Not a netlist: expected a JSON object with "format": "trilut-netlist"'),
     ],
 )
@@ -173,6 +177,12 @@ def test_not_a_netlist(text, message):
     with pytest.raises(FormatError) as caught:
         loads(text)
     assert str(caught.value) == message
+
+
+def test_both_halves_of_a_character_are_one():
+    text = dumps(example(name="😀"))
+    assert r"\ud83d\ude00" in text
+    assert loads(text).name == "😀"
 
 
 def test_every_truncation_is_refused(tmp_path):

@@ -6,6 +6,8 @@ The format is specified in ``docs/netlist-format.md`` and ``netlist.schema.json`
 import gzip
 import hashlib
 import json
+import math
+import re
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +26,9 @@ __all__ = ["FORMAT", "VERSION", "digest", "dumps", "load", "loads", "save"]
 
 FORMAT = "trilut-netlist"
 VERSION = 1
+
+# Where half of a character could be: in an escape, or in the text itself.
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 
 def dumps(netlist: Netlist) -> str:
@@ -88,14 +93,7 @@ def load(path: str | Path) -> Netlist:
 
 def loads(text: str) -> Netlist:
     """Read a netlist from JSON text; see :func:`load`."""
-    try:
-        document = json.loads(text, parse_constant=_refuse_constant)
-    except RecursionError as error:
-        raise FormatError("Not JSON: nested too deeply") from error
-    except json.JSONDecodeError as error:
-        raise FormatError(
-            f"Not JSON: {error.msg} at line {error.lineno} column {error.colno}"
-        ) from error
+    document = _parse(text)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FormatError(f'Not a netlist: expected a JSON object with "format": "{FORMAT}"')
     version = document.get("version")
@@ -105,6 +103,27 @@ def loads(text: str) -> Netlist:
             f"expected one of {', '.join(map(str, _READERS))}"
         )
     return _READERS[version](document)
+
+
+def _parse(text: str) -> Any:
+    """Read JSON; what is returned can be written again."""
+    try:
+        document = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        if _SURROGATE.search(text):
+            json.dumps(document, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise FormatError("Not JSON: nested too deeply") from error
+    except json.JSONDecodeError as error:
+        raise FormatError(
+            f"Not JSON: {error.msg} at line {error.lineno} column {error.colno}"
+        ) from error
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise FormatError(f"Not Unicode: {half!r} is half of a character") from error
+    except ValueError as error:
+        # Python refuses it, because the time would grow with the square of the digits.
+        raise FormatError("An integer has thousands of digits, too many to read") from error
+    return document
 
 
 def _encoder_document(encoder: Encoder | None) -> dict[str, object] | None:
@@ -143,6 +162,13 @@ def _refuse_constant(constant: str) -> NoReturn:
     raise FormatError(f"Not JSON: {constant} is not a number")
 
 
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise FormatError(f"{_cut(text)} is too large for a number")
+    return value
+
+
 def _member(document: dict[str, Any], key: str, kind: type | tuple[type, ...], where: str) -> Any:
     """Return a member of a JSON object after checking its type."""
     path = f"{where}.{key}" if where else key
@@ -177,7 +203,10 @@ _JSON_NAMES: dict[type, str] = {
 
 
 def _short(value: object) -> str:
-    text = json.dumps(value)
+    return _cut(json.dumps(value))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
