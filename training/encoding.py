@@ -1,5 +1,6 @@
 """Fitting an encoder to data: the integers that stand for features, and their thresholds."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -86,7 +87,7 @@ def fit_encoder(
     Raises
     ------
     DataError
-        If no trit is left.
+        If no trit is left, or if the values of a feature lie too far apart or too close.
     """
     if valence not in (2, 3):
         raise ValueError(f"Valence must be 2 or 3, not {valence}")
@@ -147,6 +148,11 @@ def _fit_feature(column: Floats, name: str, bits: int) -> Feature:
     if lowest == highest:
         return Feature(name, bits, offset=levels // 2 - lowest)
     scale = levels / (highest - lowest)
+    if not 0 < scale < math.inf:
+        raise DataError(
+            f"Feature {name!r} has values from {lowest:g} to {highest:g}, which double precision "
+            f"cannot spread over {bits} bits; rescale it"
+        )
     return Feature(name, bits, scale=scale, offset=0.0 - lowest * scale)
 
 

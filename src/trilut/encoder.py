@@ -163,7 +163,9 @@ class Encoder:
         offset = np.array([f.offset for f in self.features])
         lowest = np.array([f.minimum for f in self.features], dtype=np.float64)
         highest = np.array([f.maximum for f in self.features], dtype=np.float64)
-        scaled = np.clip(np.floor(x * scale + offset), lowest, highest)
+        # What is too large for a number is clamped like all that is too large for the feature.
+        with np.errstate(over="ignore"):
+            scaled = np.clip(np.floor(x * scale + offset), lowest, highest)
         return FeatureVectors(np.where(valid, scaled, 0).astype(np.int64), valid)
 
     def trits(self, vectors: FeatureVectors) -> NDArray[np.int8]:
