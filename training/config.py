@@ -188,6 +188,11 @@ class TrainingConfig:
         for layer, num_gates in enumerate(self.layers):
             if num_gates < 1:
                 raise TrainingError(f"Layer {layer} has {num_gates} gates, expected at least 1")
+        if sum(self.layers) > _MAX_GATES:
+            raise TrainingError(
+                f"Setting 'layers' has {sum(self.layers)} gates in all, "
+                f"expected at most {_MAX_GATES}"
+            )
         for name, (lowest, highest) in _COUNTS.items():
             value = getattr(self, name)
             if value is not None and not lowest <= value <= highest:
@@ -284,17 +289,25 @@ _WEIGHTS = (
 _PRUNE_RECIPES = ("hard", "noise", "paper-then-hard")
 _AREA_RECIPES = (*_PRUNE_RECIPES, "paper")
 
+# What no machine has the memory for should not be tried.
+_MAX_GATES = 1 << 24
+_MAX_BATCH = 1 << 24
+# A step is counted in an int32.
+_MAX_STEPS = (1 << 30) - 1
+# Every threshold is a trit of every feature.
+_MAX_THRESHOLDS = 1 << 16
+
 _COUNTS: dict[str, tuple[int, float]] = {
     "valence": (2, 8),
     "window": (2, math.inf),
     "candidates": (2, math.inf),
     "output_layers": (1, math.inf),
-    "thresholds": (1, math.inf),
+    "thresholds": (1, _MAX_THRESHOLDS),
     "bits": (1, 32),
     "shift": (0, math.inf),
-    "steps": (1, math.inf),
-    "prune_steps": (1, math.inf),
-    "batch": (1, math.inf),
+    "steps": (1, _MAX_STEPS),
+    "prune_steps": (1, _MAX_STEPS),
+    "batch": (1, _MAX_BATCH),
     "evaluate_every": (1, math.inf),
     "seed": (0, 2**32 - 1),
 }
