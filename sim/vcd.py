@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trilut.encoder import FeatureVectors
-from trilut.errors import ToolError
+from trilut.errors import NetlistError, ToolError
 from trilut.files import write_atomically
 from trilut.netlist import Netlist
 from trilut.sim.probe import net_values
@@ -48,7 +48,9 @@ def write_vcd(
     Raises
     ------
     ValueError
-        If there is no such net, or the period is not positive.
+        If the period is not positive.
+    NetlistError
+        If there is no such net.
     DataError
         If the samples do not fit the netlist.
     ToolError
@@ -61,8 +63,9 @@ def write_vcd(
     chosen = _ports(net) if nets is None else dict(nets)
     for name, number in chosen.items():
         if not 0 <= number < net.num_nets:
-            raise ValueError(
-                f"Net {number}, named {name!r}, does not exist; there are {net.num_nets} nets"
+            raise NetlistError(
+                f"Net {number}, named {name!r}, does not exist; "
+                f"netlist {net.name!r} has {net.num_nets} nets"
             )
     values = net_values(net, samples)
     signals = {name: (2, _coded(values[:, number])) for name, number in chosen.items()}

@@ -344,7 +344,8 @@ def test_vcd_without_samples(tmp_path):
 
 
 def test_vcd_of_no_net(tmp_path):
-    with pytest.raises(ValueError, match=r"^Net 6, named 'six', does not exist; there are 6 nets$"):
+    message = r"^Net 6, named 'six', does not exist; netlist 'net' has 6 nets$"
+    with pytest.raises(NetlistError, match=message):
         sim.write_vcd(small_netlist(), [[1, 1, 0]], tmp_path / "x.vcd", nets={"six": 6})
 
 
