@@ -1,5 +1,9 @@
 import dataclasses
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -110,3 +114,30 @@ def test_seed_of_a_netlist_out_of_range(run, tmp_path, capsys):
     assert fails(capsys, "eval", tmp_path / "net.trilut") == (
         "Seed of the data set 'moons' is -5, expected 0…4294967295"
     )
+
+
+def in_a_process(*arguments, stdout):
+    """Run a command with its output to a file, and return its status and what it says."""
+    command = [sys.executable, "-m", "trilut", *map(str, arguments)]
+    finished = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True)
+    return finished.returncode, finished.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+@pytest.mark.parametrize("command", ["list", "info"])
+def test_reader_who_has_gone_is_no_error(run, command, options):
+    arguments = ["data", "list"] if command == "list" else ["info", run / "net.trilut"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    assert in_a_process(*arguments, *options, stdout=writer) == (0, "")
+    os.close(writer)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is not there")
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_output_that_cannot_be_written(options):
+    with open("/dev/full", "w") as full:
+        assert in_a_process("data", "list", *options, stdout=full) == (
+            1,
+            "trilut: error: Cannot write the output: No space left on device\n",
+        )

@@ -25,6 +25,14 @@ _WIDEST = 1000
 _stderr = Console(stderr=True, highlight=False)
 
 
+class _Results(Console):
+    """What prints results; that the reader has gone is for the command line to see."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise the error again, where rich would end the program with status 1."""
+        raise BrokenPipeError
+
+
 def talk(message: str) -> None:
     """Say something to the user, beside the results."""
     _stderr.print(escape(message))
@@ -93,12 +101,12 @@ def print_table(title: str, rows: Mapping[str, str]) -> None:
     for name, value in rows.items():
         table.add_row(escape(name), escape(value))
     # Not a module constant: tests and pipes replace sys.stdout.
-    Console(file=sys.stdout, highlight=False).print(table)
+    _Results(file=sys.stdout, highlight=False).print(table)
 
 
 def print_tables(shown: Iterable[tables.Table]) -> None:
     """Print tables of any number of columns, with their notes."""
-    console = Console(file=sys.stdout, highlight=False)
+    console = _Results(file=sys.stdout, highlight=False)
     for table in shown:
         grid = Table(title=escape(table.title), show_header=any(table.header), title_justify="left")
         # Two columns fold; more of them would be unreadable so, and are as wide as they must be.
@@ -109,6 +117,6 @@ def print_tables(shown: Iterable[tables.Table]) -> None:
         for row in table.rows:
             grid.add_row(*map(escape, row))
         needed = Console(width=_WIDEST).measure(grid).maximum if wide else 0
-        Console(file=sys.stdout, highlight=False, width=max(console.width, needed)).print(grid)
+        _Results(file=sys.stdout, highlight=False, width=max(console.width, needed)).print(grid)
         for note in table.notes:
             console.print(escape(note))
