@@ -8,6 +8,7 @@ from typing import Any
 import trilut
 from trilut.commands.exploring import compare_files
 from trilut.commands.options import (
+    PIPELINE,
     above_0,
     add_command,
     add_hardware_options,
@@ -27,6 +28,10 @@ __all__ = [
     "add_synth",
     "add_verilog",
 ]
+
+
+# As in trilut.hdl, which cannot be asked here: `--help` must not wait for Amaranth.
+_SUMS = ("generic", "carry", "ecp5", "xilinx")
 
 
 def add_optimize(commands: Any) -> None:
@@ -96,8 +101,8 @@ def add_verilog(commands: Any) -> None:
     _add_axi(parser)
     parser.add_argument(
         "--sums",
-        choices=["generic", "carry", "ecp5", "xilinx"],
-        default="generic",
+        choices=_SUMS,
+        default=_SUMS[0],
         help="what adds the trits: any logic, or the carry chains of a family",
     )
     parser.add_argument("--scores", action="store_true", help="a port with the class scores")
@@ -148,17 +153,40 @@ def _axi_settings(args: argparse.Namespace) -> dict[str, Any]:
     return {"axi_beat_bits": args.axi, "presence_bits": not args.no_missing}
 
 
+def _refuse_hardware(args: argparse.Namespace, reason: str) -> None:
+    """Raise a TrilutError if there are options of hardware where the gates alone are written."""
+    shaped = {
+        "--format rtlil": args.format == "rtlil",
+        "--input features": args.input == "features",
+        "--pipeline": args.pipeline != PIPELINE,
+        "--axi": args.axi is not None,
+        "--no-missing": args.no_missing,
+        "--sums": args.sums != _SUMS[0],
+        "--scores": args.scores,
+        "--margin-port": args.margin_port,
+        "--with-testbench": args.with_testbench,
+    }
+    given = [option for option, is_given in shaped.items() if is_given]
+    if given:
+        raise TrilutError(
+            f"With {reason} only the gates are written, without {', '.join(given)}; leave out one "
+            "or the other"
+        )
+
+
 def _verilog(args: argparse.Namespace) -> None:
     from trilut.hdl import DesignFormat, InputKind, write_logic, write_verilog
     from trilut.netfile import write_bench, write_blif
 
     if args.format in ("blif", "blif-mv"):
+        _refuse_hardware(args, f"--format {args.format}")
         path = write_blif(
             args.net, args.output, args.format, top=args.top, optimized=not args.no_optimize
         )
         print_result(args, args.format, {"file": str(path)}, {"file": str(path)})
         return
     if args.logic_only:
+        _refuse_hardware(args, "--logic-only")
         path = write_logic(
             trilut.load(args.net), args.output, top=args.top, optimized=not args.no_optimize
         )

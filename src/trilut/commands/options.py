@@ -9,6 +9,7 @@ from typing import Any
 from trilut.tables import Table
 
 __all__ = [
+    "PIPELINE",
     "above_0",
     "add_command",
     "add_dataset",
@@ -29,6 +30,9 @@ __all__ = [
     "training_settings",
     "with_label",
 ]
+
+PIPELINE = 2
+"""Layers between registers, if nothing else is said."""
 
 # As in trilut.training.config, which cannot be asked here: `--help` must not wait for JAX.
 _RECIPES = ["hard", "paper", "paper-then-hard", "noise", "dlgn", "dlgn-naive"]
@@ -213,7 +217,7 @@ def add_hardware_options(parser: argparse.ArgumentParser) -> None:
         "--pipeline",
         metavar="N",
         type=positive,
-        default=2,
+        default=PIPELINE,
         help="layers between registers",
     )
 
