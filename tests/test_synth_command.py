@@ -1,4 +1,5 @@
 import json
+from importlib.resources import files
 
 import pytest
 from circuits import random_netlist
@@ -46,6 +47,26 @@ def test_target_file_of_another_name(net, tmp_path, capsys):
     assert capsys.readouterr().err == (
         "trilut: error: Target file 'mine.txt' is not named NAME.toml\n"
     )
+
+
+def test_two_targets_of_one_name(net, tmp_path, capsys):
+    first, second = tmp_path / "a" / "mine.toml", tmp_path / "b" / "mine.toml"
+    text = files("trilut.synth").joinpath("targets", "xc7.toml").read_bytes()
+    for path in (first, second):
+        path.parent.mkdir()
+        path.write_bytes(text)
+    output = tmp_path / "o"
+    for options, names in (
+        (["--target-file", str(first), "--target-file", str(second)], (first, second, "mine")),
+        (["--target", "ecp5,xc7", "--target", "ecp5"], ("ecp5", "ecp5", "ecp5")),
+    ):
+        assert main(["synth", str(net), "-o", str(output), *options]) == 1
+        one, other, name = map(str, names)
+        assert capsys.readouterr().err == (
+            f"trilut: error: Targets {one!r} and {other!r} are both called {name!r}, expected a "
+            "name for each, since its report goes into a directory of that name\n"
+        )
+        assert not output.exists()
 
 
 def test_presence_bits_are_of_packets(net, tmp_path, capsys):

@@ -215,11 +215,17 @@ def synthesize_targets(
     -------
     dict
         The report of each target, or why there is none.
+
+    Raises
+    ------
+    ToolError
+        If a target is unknown, or two have the same name.
     """
     from trilut.synth import in_parallel, load_target
 
     netlist = load(path)
     names = [load_target(target).name for target in targets]
+    _check_different(names, targets)
 
     def synthesize_one(target: str) -> "SynthesisReport | TrilutError":
         folder = output / load_target(target).name
@@ -232,6 +238,17 @@ def synthesize_targets(
 
     with stages() as show:
         return dict(zip(names, in_parallel(synthesize_one, targets), strict=True))
+
+
+def _check_different(names: Sequence[str], targets: Sequence[str]) -> None:
+    first: dict[str, str] = {}
+    for name, target in zip(names, targets, strict=True):
+        if name in first:
+            raise ToolError(
+                f"Targets {first[name]!r} and {target!r} are both called {name!r}, expected a name "
+                "for each, since its report goes into a directory of that name"
+            )
+        first[name] = target
 
 
 def _synthesize_netlist(
