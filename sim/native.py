@@ -174,9 +174,27 @@ def _compiler() -> list[str]:
 
 def _digest(source: str, compiler: list[str]) -> str:
     """Name what the library depends on: the text, the compiler and the processor."""
-    version = subprocess.run([*compiler, "--version"], capture_output=True, check=False).stdout
-    parts = (source, " ".join((*compiler, *_FLAGS)), version.decode(errors="replace"), _processor())
+    version = _run([*compiler, "--version"]).stdout
+    parts = (source, " ".join((*compiler, *_FLAGS)), version, _processor())
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run the compiler with its output as text, whatever bytes that is."""
+    try:
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ToolError(f"{command[0]!r} took longer than {_TIMEOUT_SECONDS} s") from error
+    except OSError as error:
+        raise ToolError(f"Cannot run {command[0]!r}: {error.strerror}") from error
 
 
 def _processor() -> str:
@@ -214,13 +232,7 @@ def _compile(compiler: list[str], source: str, path: Path) -> None:
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".kernel-") as work:
         text, made = Path(work) / "kernel.c", Path(work) / path.name
         text.write_text(source, encoding="utf-8")
-        command = [*compiler, *_FLAGS, "-o", str(made), str(text), "-lm"]
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, check=False
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise ToolError(f"Cannot run {compiler[0]!r}: {error}") from error
+        done = _run([*compiler, *_FLAGS, "-o", str(made), str(text), "-lm"])
         if done.returncode != 0:
             first = next((line for line in done.stderr.splitlines() if "error" in line), "")
             raise ToolError(

@@ -419,6 +419,25 @@ def test_compiler_that_fails(tmp_path, monkeypatch):
     assert list((tmp_path / "trilut").iterdir()) == []
 
 
+def test_compiler_that_hangs(tmp_path, monkeypatch):
+    script = failing_compiler(tmp_path, "exec sleep 600")
+    fresh_library(monkeypatch, tmp_path, CC=script)
+    monkeypatch.setattr(native, "_TIMEOUT_SECONDS", 0.5)
+    with pytest.raises(ToolError, match=f"^{re.escape(repr(script))} took longer than 0.5 s$"):
+        native.library()
+
+
+def test_compiler_that_is_no_program(tmp_path, monkeypatch):
+    garbage = tmp_path / "cc"
+    garbage.write_bytes(b"\x00\x01")
+    garbage.chmod(0o755)
+    fresh_library(monkeypatch, tmp_path, CC=str(garbage))
+    message = f"Cannot run {str(garbage)!r}: Exec format error"
+    with pytest.raises(ToolError, match=f"^{re.escape(message)}$"):
+        native.library()
+    assert fast.kernel_name() == f"numpy: {message}"
+
+
 def test_library_that_cannot_be_loaded(tmp_path, monkeypatch):
     script = failing_compiler(
         tmp_path,
