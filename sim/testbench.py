@@ -1,6 +1,7 @@
 """A test bench to take along: Verilog, vectors and a cocotb test that need nothing of TriLUT."""
 
 import csv
+import re
 from collections.abc import Mapping
 from importlib import resources
 from io import StringIO
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trilut.encoder import FeatureVectors
+from trilut.errors import DataError
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.head import Decisions
 from trilut.identifier import check_identifier
@@ -19,6 +21,8 @@ from trilut.sim.regression import reference_model
 from trilut.sim.stimulus import Vectors
 
 __all__ = ["write_testbench"]
+
+_SCORES = re.compile(r"\boutput\s+(?:wire\s+)?\[(\d+):0\]\s*out_scores\b")
 
 
 def write_testbench(
@@ -41,7 +45,8 @@ def write_testbench(
     net : Netlist
         What the design must compute.
     verilog, top
-        The design and its top module, with streams at both ends.
+        The design and its top module, with streams at both ends. Scores are compared if it has a
+        port for them.
     vectors : mapping
         Vectors by origin, as :func:`trilut.sim.stimulus` makes them.
     out : Path
@@ -56,17 +61,20 @@ def write_testbench(
     NetlistError
         If ``top`` is not a plain Verilog identifier.
     DataError
-        If the vectors do not fit the netlist.
+        If the vectors do not fit the netlist, or the scores their port.
     FormatError
         If the Verilog cannot be read, or the directory written.
     """
     check_identifier(top)
     make_directory(out)
     model = reference_model(net, list(vectors.values()), seed)
+    text = read_bytes(verilog)
     columns = _input_columns(net, model.vectors) | _output_columns(model.results)
+    if isinstance(model.results, Decisions) and (port := _SCORES.search(text.decode())):
+        columns["out_scores"] = _score_column(model.results, int(port[1]) + 1)
     origins = [origin for origin, group in vectors.items() for _ in range(len(group))]
     write_atomically(out / "vectors.csv", _table(origins, columns))
-    write_atomically(out / f"{top}.v", read_bytes(verilog) + models.encode())
+    write_atomically(out / f"{top}.v", text + models.encode())
     folder = resources.files("trilut.sim").joinpath("bench_files")
     write_atomically(out / "test_design.py", folder.joinpath("test_design.py").read_bytes())
     makefile = folder.joinpath("Makefile").read_text().replace("@TOP@", top)
@@ -94,6 +102,16 @@ def _output_columns(results: Decisions | NDArray[np.int8]) -> dict[str, Bits]:
     return {
         name: pack_integers(values[:, None], [32], signed=False) for name, values in columns.items()
     }
+
+
+def _score_column(results: Decisions, width: int) -> Bits:
+    num_classes = results.scores.shape[1]
+    if width % num_classes:
+        raise DataError(
+            f"Port 'out_scores' has {width} bits, "
+            f"expected a multiple of {num_classes}, one score a class"
+        )
+    return pack_integers(results.scores, [width // num_classes] * num_classes, signed=True)
 
 
 def _table(origins: list[str], columns: Mapping[str, Bits]) -> str:

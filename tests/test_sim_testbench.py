@@ -13,6 +13,7 @@ import pytest
 from circuits import random_netlist
 
 from trilut import cli, save, sim
+from trilut.errors import DataError
 from trilut.hdl import write_verilog
 
 # Icarus is no Python package: it is tried where it is installed.
@@ -57,7 +58,7 @@ def make(directory: Path, simulator: str) -> subprocess.CompletedProcess[str]:
 def test_the_bench_passes_and_needs_nothing_of_trilut(net, tmp_path, capsys, simulator):
     save(net, tmp_path / "net.trilut")
     arguments = [str(tmp_path / "net.trilut"), "-o", str(tmp_path / "rtl"), "--with-testbench"]
-    assert cli.main(["verilog", *arguments, "--json"]) == 0
+    assert cli.main(["verilog", *arguments, "--scores", "--json"]) == 0
     bench = tmp_path / "rtl" / "testbench"
     assert json.loads(capsys.readouterr().out)["testbench"] == str(bench)
     assert sorted(path.name for path in bench.iterdir()) == [
@@ -69,7 +70,9 @@ def test_the_bench_passes_and_needs_nothing_of_trilut(net, tmp_path, capsys, sim
     assert "trilut" not in (bench / "test_design.py").read_text().lower()
     done = make(bench, simulator)
     assert done.returncode == 0, done.stdout + done.stderr
-    count = len((bench / "vectors.csv").read_text().splitlines()) - 1
+    columns, *vectors = (bench / "vectors.csv").read_text().splitlines()
+    assert columns.split(",")[-1] == "out_scores"
+    count = len(vectors)
     assert count > 1000
     assert f"{count} vectors, all as the netlist says" in done.stdout
     assert "FAIL=0" in done.stdout
@@ -87,6 +90,18 @@ def test_a_wrong_design_fails_and_says_where(net, tmp_path, simulator):
     done = make(bench, simulator)
     assert "vector 0 (random): expected {'out_class'" in done.stdout
     assert "FAIL=1" in done.stdout
+
+
+def test_scores_that_are_not_of_these_classes(net, tmp_path):
+    design = write_verilog(net, tmp_path, scores=True)
+    text = design.path.read_text()
+    design.path.write_text(text.replace("output [8:0] out_scores", "output [9:0] out_scores", 1))
+    vectors = sim.stimulus(net, None, np.random.default_rng(0), num_random=1)
+    with pytest.raises(DataError) as caught:
+        sim.write_testbench(net, design.path, design.top, vectors, tmp_path / "bench")
+    assert str(caught.value) == (
+        "Port 'out_scores' has 10 bits, expected a multiple of 3, one score a class"
+    )
 
 
 def test_a_bench_needs_plain_streams(net, tmp_path, capsys):
