@@ -9,7 +9,9 @@ import pytest
 from trilut import digest
 from trilut.data import load_dataset
 from trilut.errors import FormatError
+from trilut.flow import train_to_directory
 from trilut.training import TrainingConfig, TrainingError, train
+from trilut.training.checkpoint import check_finished
 
 SETTINGS = {
     "layers": (24, 12),
@@ -144,12 +146,12 @@ def test_checkpoint_does_not_fit(wine, tmp_path):
     edit(path, arrays="gone.npz")
     assert resume_error(wine, tmp_path) == (
         "Checkpoint 'RUN/checkpoint.json' is damaged: Cannot read 'RUN/gone.npz': "
-        "No such file or directory; train without --resume"
+        "No such file or directory; start anew with --restart"
     )
     edit(path, arrays="checkpoint-40.npz", sha256="")
     assert resume_error(wine, tmp_path) == (
         "Checkpoint 'RUN/checkpoint.json' is damaged: its arrays have another checksum; "
-        "train without --resume"
+        "start anew with --restart"
     )
     edit(path, version=2)
     assert resume_error(wine, tmp_path) == (
@@ -158,19 +160,39 @@ def test_checkpoint_does_not_fit(wine, tmp_path):
     path.write_text("{")
     assert resume_error(wine, tmp_path) == (
         "Checkpoint 'RUN/checkpoint.json' is damaged: JSONDecodeError: Expecting property name "
-        "enclosed in double quotes: line 1 column 2 (char 1); train without --resume"
+        "enclosed in double quotes: line 1 column 2 (char 1); start anew with --restart"
     )
 
 
-def test_divergence_names_the_last_good_checkpoint(wine, tmp_path):
+def test_divergence_asks_for_a_new_start(wine, tmp_path):
     settings = {"recipe": "paper", "layers": (12, 6), "evaluate_every": 1, "schedule": "constant"}
     config = TrainingConfig(learning_rate=1e19, steps=20, **settings)
-    with pytest.raises(TrainingError) as caught:
+    with pytest.raises(
+        TrainingError,
+        match=r"^Loss is inf after 2 steps; "
+        r"start anew with --restart and a learning rate below 1e\+19$",
+    ):
         train(wine, config, directory=tmp_path)
-    assert str(caught.value).replace(str(tmp_path), "RUN") == (
-        "Loss is inf after 2 steps; try a learning rate below 1e+19; the last good checkpoint, "
-        "of step 1, is 'RUN/checkpoint.json'"
+
+
+def test_unfinished_training_is_not_thrown_away(tmp_path):
+    def run(**start):
+        return train_to_directory("wine", tmp_path, SHORT, **start)
+
+    check_finished(tmp_path)
+    run()
+    run()
+    edit(tmp_path / "checkpoint.json", step=20)
+    with pytest.raises(TrainingError) as caught:
+        run()
+    assert str(caught.value) == (
+        f"Directory {str(tmp_path)!r} has a training that stopped after step 20 of 40; "
+        "go on with --resume, or start anew with --restart"
     )
+    run(restart=True)
+    assert json.loads((tmp_path / "checkpoint.json").read_text())["step"] == 40
+    (tmp_path / "checkpoint.json").write_text("{")
+    check_finished(tmp_path)
 
 
 def test_loss_that_grows_is_stopped(wine):
@@ -179,7 +201,8 @@ def test_loss_that_grows_is_stopped(wine):
     config = TrainingConfig(learning_rate=3.0, **settings, **commitment)
     with pytest.raises(
         TrainingError,
-        match=r"^Loss has grown from \S+ to \S+ after \d+ steps; try a learning rate below 3\.0$",
+        match=r"^Loss has grown from \S+ to \S+ after \d+ steps; "
+        r"start anew with a learning rate below 3\.0$",
     ):
         train(wine, config)
 

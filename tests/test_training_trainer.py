@@ -189,7 +189,8 @@ def test_interrupt_passes_through(moons):
 def test_loss_that_is_not_a_number(moons):
     config = TrainingConfig(recipe="paper", learning_rate=1e38, **SHORT)
     with pytest.raises(
-        TrainingError, match=r"^Loss is nan after 50 steps; try a learning rate below 1e\+38$"
+        TrainingError,
+        match=r"^Loss is nan after 50 steps; start anew with a learning rate below 1e\+38$",
     ):
         train(moons, config)
 

@@ -26,7 +26,7 @@ from trilut.training.config import TrainingConfig, TrainingError
 from trilut.training.samples import TrainingSamples
 from trilut.training.step import Learned, State
 
-__all__ = ["Journal", "Measurement", "Snapshot"]
+__all__ = ["Journal", "Measurement", "Snapshot", "check_finished"]
 
 _VERSION = 1
 
@@ -68,6 +68,29 @@ class Snapshot(NamedTuple):
     def done(self) -> int:
         """Number of steps taken."""
         return self.history[-1]["step"] if self.history else 0
+
+
+def check_finished(directory: Path) -> None:
+    """Check that a directory has no unfinished training, whose checkpoint a new one would remove.
+
+    Raises
+    ------
+    TrainingError
+        If it has one.
+    """
+    try:
+        document = json.loads((directory / "checkpoint.json").read_bytes())
+        settings = document["settings"]
+        total = settings["steps"] + (settings["prune_steps"] if settings["prune"] else 0)
+        is_finished = document["step"] >= total
+    except (OSError, ValueError, KeyError, TypeError):
+        # There is none, or none to go on from.
+        return
+    if not is_finished:
+        raise TrainingError(
+            f"Directory {str(directory)!r} has a training that stopped after step "
+            f"{document['step']} of {total}; go on with --resume, or start anew with --restart"
+        )
 
 
 class Journal:
@@ -155,14 +178,6 @@ class Journal:
         self._saved_at = time.monotonic()
         self._save_seconds = self._saved_at - started
 
-    @property
-    def last_good(self) -> str:
-        """A remark for error messages: where the last checkpoint is."""
-        if not self.path.exists():
-            return "there is no checkpoint yet"
-        step = json.loads(self.path.read_text())["step"]
-        return f"the last good checkpoint, of step {step}, is {str(self.path)!r}"
-
     def _discard(self, *, keep: str) -> None:
         for arrays in self.path.parent.glob("checkpoint-*.npz"):
             if arrays.name != keep:
@@ -204,7 +219,7 @@ class Journal:
 
     def _damaged(self, reason: str) -> TrainingError:
         return TrainingError(
-            f"Checkpoint {str(self.path)!r} is damaged: {reason}; train without --resume"
+            f"Checkpoint {str(self.path)!r} is damaged: {reason}; start anew with --restart"
         )
 
 

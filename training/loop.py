@@ -137,7 +137,7 @@ def _advance(
     done, loss = snapshot.done + num_steps, float(np.mean(np.asarray(losses)))
     # A copy, because the next steps take the buffers of the state.
     learned = place.collect(Learned(state.parameters, state.wiring))
-    _check_loss(loss, done, learned, snapshot, config, journal)
+    _check_loss(loss, done, learned, snapshot, config, is_saved=journal is not None)
     tables = harden_tables(phase.recipe, learned.parameters)
     layer = lookup_layer(phase.recipe.valence)
     measured = accuracy(layer, tables, learned.wiring, validation, task.topology)
@@ -153,11 +153,12 @@ def _check_loss(
     learned: Learned,
     before: Snapshot,
     config: TrainingConfig,
-    journal: Journal | None,
+    *,
+    is_saved: bool,
 ) -> None:
-    advice = f"after {done} steps; try a learning rate below {config.learning_rate}"
-    if journal is not None:
-        advice = f"{advice}; {journal.last_good}"
+    # A checkpoint is of no use: with the same settings the same would follow from it again.
+    anew = "start anew with --restart and" if is_saved else "start anew with"
+    advice = f"after {done} steps; {anew} a learning rate below {config.learning_rate}"
     if not math.isfinite(loss):
         raise TrainingError(f"Loss is {loss} {advice}")
     if not all(bool(jnp.all(jnp.isfinite(layer))) for layer in learned.parameters):

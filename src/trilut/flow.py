@@ -57,6 +57,7 @@ def run_flow(
     target: str = "ecp5",
     num_random: int = 10_000,
     resume: bool = False,
+    restart: bool = False,
     mesh: tuple[int, int] | None = None,
 ) -> Report:
     """Train, harden, write Verilog, verify it, place and route it, and report.
@@ -80,6 +81,8 @@ def run_flow(
         Random vectors of the regression.
     resume : bool
         Whether to go on from a training's checkpoint in the output directory, if there is one.
+    restart : bool
+        Whether to start anew although there is one of an unfinished training, which is removed.
     mesh : tuple of int, optional
         Number of devices to divide batches over, and gates; see :func:`trilut.training.make_mesh`.
 
@@ -96,7 +99,15 @@ def run_flow(
     # A wrong name should not wait for the end of the training.
     part = load_target(target)
     with stages() as show:
-        trained = _train(samples, output, settings, show.start("train"), resume=resume, mesh=mesh)
+        trained = _train(
+            samples,
+            output,
+            settings,
+            show.start("train"),
+            resume=resume,
+            restart=restart,
+            mesh=mesh,
+        )
         stage = show.start("Verilog")
         design = write_verilog(trained.netlist, output, pipeline=pipeline, target=part.sums)
         stage.finish(f"{design.path}, latency {design.latency} cycles")
@@ -138,6 +149,7 @@ def train_to_directory(
     settings: Mapping[str, Any],
     *,
     resume: bool = False,
+    restart: bool = False,
     mesh: tuple[int, int] | None = None,
 ) -> Trained:
     """Train on a data set and write ``net.trilut`` and ``metrics.jsonl`` into a directory.
@@ -146,12 +158,27 @@ def train_to_directory(
     ----------
     resume : bool
         Whether to go on from the checkpoint in the directory, if there is one.
+    restart : bool
+        Whether to start anew although there is one of an unfinished training, which is removed.
     mesh : tuple of int, optional
         Number of devices to divide batches over, and gates.
+
+    Raises
+    ------
+    TrilutError
+        If a setting or a file is wrong, or there is an unfinished training.
     """
     samples = load_dataset(dataset, seed=settings.get("seed", 0))
     with stages() as show:
-        return _train(samples, output, settings, show.start("train"), resume=resume, mesh=mesh)
+        return _train(
+            samples,
+            output,
+            settings,
+            show.start("train"),
+            resume=resume,
+            restart=restart,
+            mesh=mesh,
+        )
 
 
 def _train(
@@ -161,6 +188,7 @@ def _train(
     stage: Stage,
     *,
     resume: bool = False,
+    restart: bool = False,
     mesh: tuple[int, int] | None = None,
 ) -> Trained:
     make_directory(output)
@@ -171,7 +199,10 @@ def _train(
 
     with interrupt.deferred():
         from trilut.training import TrainingConfig, layer_accuracies, make_mesh, train
+        from trilut.training.checkpoint import check_finished
 
+        if not (resume or restart):
+            check_finished(output)
         config = TrainingConfig.for_dataset(dataset, **settings)
         result = train(
             dataset,

@@ -40,7 +40,7 @@ def add_flow(commands: Any) -> None:
     )
     add_dataset(parser)
     add_output(parser, "netlist, Verilog and reports")
-    add_training_options(parser)
+    add_training_options(parser, restart=True)
     add_hardware_options(parser)
     parser.add_argument("--target", metavar="NAME", default="ecp5", help="synthesis target")
     add_json(parser)
@@ -56,6 +56,7 @@ def _flow(args: argparse.Namespace) -> int:
         pipeline=args.pipeline,
         target=args.target,
         resume=args.resume,
+        restart=args.restart,
         mesh=args.mesh,
     )
     print_result(args, report.title, report.summary, report.document)
@@ -73,7 +74,7 @@ def add_train(commands: Any) -> None:
     )
     add_dataset(parser)
     add_output(parser, "net.trilut, metrics.jsonl and checkpoints")
-    add_training_options(parser)
+    add_training_options(parser, restart=True)
     add_json(parser)
 
 
@@ -83,7 +84,14 @@ def _train(args: argparse.Namespace) -> None:
 
     dataset = with_label(args.dataset, args.label)
     settings = training_settings(args)
-    trained = train_to_directory(dataset, args.output, settings, resume=args.resume, mesh=args.mesh)
+    trained = train_to_directory(
+        dataset,
+        args.output,
+        settings,
+        resume=args.resume,
+        restart=args.restart,
+        mesh=args.mesh,
+    )
     print_result(
         args, f"{args.dataset}: test set", accuracy_rows(trained.accuracy), trained.accuracy
     )

@@ -106,8 +106,14 @@ def add_output(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
-def add_training_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that become a TrainingConfig; left out, the data set's own defaults hold."""
+def add_training_options(parser: argparse.ArgumentParser, *, restart: bool = False) -> None:
+    """Add the options that become a TrainingConfig; left out, the data set's own defaults hold.
+
+    Parameters
+    ----------
+    restart : bool
+        Whether the command refuses to start where an unfinished training is, unless told to.
+    """
     options = parser.add_argument_group("training (defaults depend on the data set)")
     options.add_argument("--recipe", choices=_RECIPES, help="how the gates are trained")
     options.add_argument("--layers", metavar="N,N,…", type=numbers, help="gates of each layer")
@@ -159,9 +165,16 @@ def add_training_options(parser: argparse.ArgumentParser) -> None:
     options.add_argument("--batch", metavar="N", type=int, help="samples in a batch")
     options.add_argument("--learning-rate", metavar="R", type=float, help="step size of Adam")
     options.add_argument("--seed", metavar="N", type=seed, help="seed of data, wiring and training")
-    options.add_argument(
+    start = options.add_mutually_exclusive_group()
+    start.add_argument(
         "--resume", action="store_true", help="go on from the checkpoint in DIR, if there is one"
     )
+    if restart:
+        start.add_argument(
+            "--restart",
+            action="store_true",
+            help="start anew, though DIR has a checkpoint of an unfinished training",
+        )
     options.add_argument(
         "--mesh",
         metavar="BATCHxGATE",
