@@ -156,6 +156,23 @@ def test_a_trit_that_nothing_drives_is_refused_without_a_head(tmp_path):
     )
 
 
+ARGMAX_INPUT = r"(trilut_top_argmax argmax \(.*?\.i)\(([^()]*)\)"
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (replaced(ARGMAX_INPUT, r"\1({lost, \2[3:0]})"),
+         "Block 'argmax' reads other bits than those of one wire with scores"),
+        (replaced(ARGMAX_INPUT, r"\1()"),
+         "Module 'trilut_top_groupsum' is gone, because nothing reads what it computes"),
+    ],
+    ids=["one bit", "all bits"],
+)  # fmt: skip
+def test_scores_that_nothing_drives_are_refused(design, tmp_path, change, fault):
+    assert prove_text(design, change(design.path.read_text()), tmp_path).fault == fault
+
+
 @pytest.mark.parametrize(
     ("change", "fault"),
     [

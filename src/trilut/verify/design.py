@@ -152,6 +152,8 @@ def read_design(
     ------
     ToolError
         If Yosys is missing or fails, or a cell is none that is known.
+    PipelineError
+        If nothing reads what a module computes that is to be kept.
     """
     languages = {".v": "verilog", ".json": "json"}
     read = [f"read_{languages[path.suffix]} {path.name}" for path in files]
@@ -175,6 +177,11 @@ def read_design(
     )
     document = json.loads(read_bytes(work / f"{name}.json"))
     modules: Mapping[str, Any] = document["modules"]
+    for module in kept:
+        if module not in modules:
+            raise PipelineError(
+                f"Module {module!r} is gone, because nothing reads what it computes"
+            )
     return {module: _parse(modules[module], frozenset(kept)) for module in (top, *kept)}
 
 

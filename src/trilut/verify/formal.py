@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from trilut.errors import ToolError
 from trilut.files import read_bytes, write_atomically
 from trilut.hdl import InputKind, VerilogDesign
 from trilut.netlist import Netlist
@@ -268,7 +267,9 @@ class _Proof:
             if {bit for bit in bits if isinstance(bit, int)} == entering
         ]
         if not wires:
-            raise ToolError(f"Module {self._top!r} has no wire that carries the scores")
+            raise PipelineError(
+                "Block 'argmax' reads other bits than those of one wire with scores"
+            )
         return min(wires, key=len)
 
     def _prove_sums(self) -> None:
