@@ -139,6 +139,46 @@ def test_setting_out_of_range(settings, message):
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"recipe": "dlgn", "noise": 0.5},
+            "Setting 'noise' is 0.5, but it is of the recipe 'noise', not of 'dlgn'",
+        ),
+        (
+            {"commitment_max": 0.0},
+            "Setting 'commitment_max' is 0.0, but it is of the recipe 'paper' or "
+            "'paper-then-hard', not of 'hard'",
+        ),
+        (
+            {"wiring": "learned", "window": 8},
+            "Setting 'window' is 8, but it is of the wiring 'local', not of 'learned'",
+        ),
+        (
+            {"distance_cost": 1.0},
+            "Setting 'distance_cost' is 1.0, but it is of the wiring 'learned', not of 'random'",
+        ),
+    ],
+)
+def test_setting_without_effect(settings, message):
+    with pytest.raises(TrainingError) as caught:
+        TrainingConfig(**{"layers": (4, 2), **settings})
+    assert str(caught.value) == message
+
+
+def test_default_of_a_dataset_that_would_have_no_effect_is_left_out():
+    cifar10 = dataset(10, "cifar10")
+    assert TrainingConfig.for_dataset(cifar10).candidates == 512
+    assert TrainingConfig.for_dataset(cifar10, wiring="random").candidates is None
+
+
+def test_even_valence_has_no_unknown_band():
+    for settings in ({"recipe": "dlgn"}, {"valence": 2}, {"valence": 4}):
+        assert TrainingConfig(layers=(4, 2), delta=0.5, **settings).delta == 0
+    assert TrainingConfig(layers=(4, 2), valence=5, delta=0.5).delta == 0.5
+
+
 def test_command_line_knows_all_choices():
     assert get_args(RecipeName) == tuple(options._RECIPES)
     assert get_args(WiringName) == tuple(options._WIRINGS)

@@ -50,9 +50,10 @@ class TrainingConfig:
     loss : str, optional
         ``cross-entropy``, or ``squared-error``, which is the default of the recipe ``paper`` only.
     start : str, optional
-        ``pass-through``, or ``normal``, which is the default of the recipe ``paper`` only.
+        ``pass-through``, or ``normal``, which is the default of the recipe ``paper`` only. Not of
+        the recipes ``dlgn``.
     complexity_weight : float
-        Weight β of the Fourier complexity R_F in the loss.
+        Weight β of the Fourier complexity R_F in the loss. Not of the recipes ``dlgn``.
     area_weight : float
         Weight of the expected area in the loss, in LUT4 a gate; see :mod:`trilut.training.area`.
         Not of the recipes ``dlgn``.
@@ -73,10 +74,10 @@ class TrainingConfig:
         Number of values that a gate may choose from; of the wiring ``learned`` only. Left out, it
         may choose from all of them.
     wire_rate : float
-        Step size of the search for parents at the start.
+        Step size of the search for parents at the start; of the wiring ``learned`` only.
     distance_cost : float
-        What the search charges for a wire from one end of a layer to the other. A score starts
-        normal with a standard deviation of 2.
+        What the search charges for a wire from one end of a layer to the other; of the wiring
+        ``learned`` only. A score starts normal with a standard deviation of 2.
     skip : bool
         Whether gates above the first layer may read the inputs too.
     output_layers : int
@@ -84,7 +85,8 @@ class TrainingConfig:
     thresholds : int
         Thresholds per feature.
     delta : float
-        Width of the UNKNOWN band as a share of the distance between thresholds.
+        Width of the UNKNOWN band as a share of the distance between thresholds; 0 where the valence
+        is even.
     spacing : str
         ``uniform`` or ``quantile`` thresholds.
     bits : int
@@ -108,7 +110,7 @@ class TrainingConfig:
         Divisor from class scores to logits. Left out, it is the square root of the number of
         outputs per class for ``paper`` and ``dlgn``, half of that for the others.
     commitment_max, commitment_power : float
-        λ_max and γ of the commitment loss; of the recipe ``paper`` only.
+        λ_max and γ of the commitment loss; of the recipes ``paper`` and ``paper-then-hard`` only.
     evaluate_every : int
         Number of steps between two measurements of the hardened validation accuracy.
     keep : str
@@ -120,7 +122,8 @@ class TrainingConfig:
     Raises
     ------
     TrainingError
-        If a setting is out of its range.
+        If a setting is out of its range, or is changed though it has no effect with the recipe or
+        the wiring.
     """
 
     layers: tuple[int, ...]
@@ -173,6 +176,10 @@ class TrainingConfig:
         self._check_counts()
         self._check_numbers()
         self._check_area()
+        self._check_use()
+        if self.valence % 2 == 0:
+            # There is no UNKNOWN to encode to, and what is recorded should be what held.
+            object.__setattr__(self, "delta", 0.0)
 
     def _check_choices(self) -> None:
         for name, choices in _CHOICES.items():
@@ -233,6 +240,15 @@ class TrainingConfig:
                     f"Setting {name!r} is of valence 2 and 3, not of {self.valence}"
                 )
 
+    def _check_use(self) -> None:
+        for name, (switch, wanted) in _USED_WITH.items():
+            value, chosen = getattr(self, name), getattr(self, switch)
+            if chosen not in wanted and value != _default(name):
+                raise TrainingError(
+                    f"Setting {name!r} is {value!r}, but it is of the {switch} "
+                    f"{' or '.join(map(repr, wanted))}, not of {chosen!r}"
+                )
+
     @property
     def total_steps(self) -> int:
         """Number of batches to train on, those between and after pruning included."""
@@ -242,11 +258,17 @@ class TrainingConfig:
     def for_dataset(cls, dataset: Dataset, **settings: Any) -> "TrainingConfig":
         """Return the defaults for a data set, with some settings changed.
 
-        A data set that is not known by its name gets two wide layers and 32 outputs per class.
+        A data set that is not known by its name gets two wide layers and 32 outputs per class. A
+        default that is of no use with the settings is left out.
         """
         outputs = 32 * dataset.num_classes
         general = {"layers": (max(256, outputs), max(256, outputs), outputs)}
-        return cls(**{**_DATASET_SETTINGS.get(dataset.name.partition(":")[0], general), **settings})
+        defaults = _DATASET_SETTINGS.get(dataset.name.partition(":")[0], general)
+        chosen = {**defaults, **settings}
+        for name, (switch, wanted) in _USED_WITH.items():
+            if name not in settings and chosen.get(switch, _default(switch)) not in wanted:
+                chosen.pop(name, None)
+        return cls(**chosen)
 
     def head(self, classes: tuple[str, ...]) -> Head:
         """Return the head that shares the output layers equally between the classes.
@@ -267,6 +289,10 @@ class TrainingConfig:
         group_size = sum(self.layers[first:]) // len(classes)
         tau = _TAU_FACTORS[self.recipe] * math.sqrt(group_size) if self.tau is None else self.tau
         return Head(classes, (group_size,) * len(classes), tau=tau)
+
+
+def _default(name: str) -> object:
+    return TrainingConfig.__dataclass_fields__[name].default
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -296,6 +322,21 @@ _MAX_BATCH = 1 << 24
 _MAX_STEPS = (1 << 30) - 1
 # Every threshold is a trit of every feature.
 _MAX_THRESHOLDS = 1 << 16
+
+# Settings that mean something only with some recipes or some kinds of wiring.
+_USED_WITH: dict[str, tuple[str, tuple[str, ...]]] = {
+    "parametrisation": ("recipe", ("paper",)),
+    "start": ("recipe", _AREA_RECIPES),
+    "complexity_weight": ("recipe", _AREA_RECIPES),
+    "commitment_max": ("recipe", ("paper", "paper-then-hard")),
+    "commitment_power": ("recipe", ("paper", "paper-then-hard")),
+    "noise": ("recipe", ("noise",)),
+    "noise_kind": ("recipe", ("noise",)),
+    "window": ("wiring", ("local",)),
+    "candidates": ("wiring", ("learned",)),
+    "wire_rate": ("wiring", ("learned",)),
+    "distance_cost": ("wiring", ("learned",)),
+}
 
 _COUNTS: dict[str, tuple[int, float]] = {
     "valence": (2, 8),

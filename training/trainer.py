@@ -229,12 +229,11 @@ def _training_samples(
 
 
 def _fit_encoder(dataset: Dataset, config: TrainingConfig) -> Encoder:
-    # An even valence has no UNKNOWN to encode to.
     return fit_encoder(
         dataset.train.x,
         dataset.feature_names,
         thresholds=config.thresholds,
-        delta=config.delta if config.valence % 2 else 0.0,
+        delta=config.delta,
         spacing=config.spacing,
         bits=config.bits,
         valence=3 if config.valence % 2 else 2,
