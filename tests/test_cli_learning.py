@@ -141,3 +141,17 @@ def test_output_that_cannot_be_written(options):
             1,
             "trilut: error: Cannot write the output: No space left on device\n",
         )
+
+
+def test_any_setting_on_the_command_line(tmp_path, capsys):
+    command = ["train", MOONS, *SMALL, "-o", tmp_path]
+    succeeds(capsys, *command, "--set", "tau=7", "--set", "loss=squared-error")
+    netlist = trilut.load(tmp_path / "net.trilut")
+    assert netlist.head.tau == 7
+    assert netlist.provenance["training"]["loss"] == "squared-error"
+    assert fails(capsys, *command, "--set", "steps=3") == (
+        "Setting 'steps' is given twice, expected it once"
+    )
+    with pytest.raises(SystemExit):
+        main([*map(str, command), "--set", "tau"])
+    assert capsys.readouterr().err.endswith("argument --set: 'tau' is not KEY=VALUE\n")

@@ -8,7 +8,7 @@ import pytest
 from trilut.commands import options
 from trilut.data import Dataset, Split, load_dataset
 from trilut.training import TrainingConfig, TrainingError
-from trilut.training.config import RecipeName, WiringName
+from trilut.training.config import RecipeName, WiringName, add_settings
 
 
 def dataset(num_classes, name="own"):
@@ -190,3 +190,49 @@ def test_mesh_on_the_command_line():
         with pytest.raises(ArgumentTypeError) as caught:
             options.mesh_shape(text)
         assert str(caught.value) == f"{text!r} is not a mesh like 2x4"
+
+
+def test_settings_are_read_as_their_types():
+    texts = ["tau=4", "loss=squared-error", "layers=8,4", "mirror=true", "evaluate_every = 7"]
+    added = add_settings({"steps": 9}, [*texts, "candidates=none"])
+    assert added == {
+        "steps": 9,
+        "tau": 4.0,
+        "loss": "squared-error",
+        "layers": (8, 4),
+        "mirror": True,
+        "evaluate_every": 7,
+        "candidates": None,
+    }
+    assert TrainingConfig(**added).tau == 4
+
+
+def test_every_setting_can_be_written_as_text():
+    config = TrainingConfig(layers=(4, 2))
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
+        assert add_settings({}, [f"{field.name}={text}"]) == {field.name: value}
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (
+            ["tua=4"],
+            "There is no setting 'tua', expected one of "
+            + ", ".join(field.name for field in dataclasses.fields(TrainingConfig))
+            + "; did you mean 'tau'?",
+        ),
+        (["steps=2"], "Setting 'steps' is given twice, expected it once"),
+        (["tau=4", "tau=4"], "Setting 'tau' is given twice, expected it once"),
+        (["tau=four"], "Setting 'tau' is 'four', expected a number"),
+        (["batch=1.5"], "Setting 'batch' is '1.5', expected a whole number"),
+        (["mirror=yes"], "Setting 'mirror' is 'yes', expected true or false"),
+        (["layers=8,"], "Setting 'layers' is '8,', expected whole numbers like 64,64,32"),
+    ],
+)
+def test_setting_that_cannot_be_read(texts, message):
+    with pytest.raises(TrainingError) as caught:
+        add_settings({"steps": 9}, texts)
+    assert str(caught.value) == message

@@ -1,8 +1,11 @@
 """The settings of a training, their checks, and defaults that suit each data set."""
 
+import difflib
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from trilut.data import Dataset
 from trilut.errors import TrilutError
@@ -10,7 +13,7 @@ from trilut.head import Head
 from trilut.training.encoding import Spacing
 from trilut.training.names import NoiseKind, Objective, Parametrisation, Start
 
-__all__ = ["RecipeName", "TrainingConfig", "TrainingError", "WiringName"]
+__all__ = ["RecipeName", "TrainingConfig", "TrainingError", "WiringName", "add_settings"]
 
 RecipeName = Literal["hard", "paper", "paper-then-hard", "noise", "dlgn", "dlgn-naive"]
 """How gates are relaxed and trained; see :mod:`trilut.training.recipes` and ``mixture``."""
@@ -289,6 +292,54 @@ class TrainingConfig:
         group_size = sum(self.layers[first:]) // len(classes)
         tau = _TAU_FACTORS[self.recipe] * math.sqrt(group_size) if self.tau is None else self.tau
         return Head(classes, (group_size,) * len(classes), tau=tau)
+
+
+def add_settings(settings: Mapping[str, Any], texts: Iterable[str]) -> dict[str, Any]:
+    """Add fields of TrainingConfig that are written as ``key=value``, each read as its type is.
+
+    Layers are numbers with commas between them, switches ``true`` or ``false``, and what may be
+    left out may be ``none``.
+
+    Raises
+    ------
+    TrainingError
+        If a key is not known or is there already, or a value is not of the type.
+    """
+    kinds = get_type_hints(TrainingConfig)
+    added = dict(settings)
+    for text in texts:
+        name, _, value = (part.strip() for part in text.partition("="))
+        if name not in kinds:
+            close = difflib.get_close_matches(name, kinds, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise TrainingError(
+                f"There is no setting {name!r}, expected one of {', '.join(kinds)}{hint}"
+            )
+        if name in added:
+            raise TrainingError(f"Setting {name!r} is given twice, expected it once")
+        added[name] = _read_setting(name, value, kinds[name])
+    return added
+
+
+def _read_setting(name: str, text: str, kind: Any) -> Any:
+    choices = get_args(kind)
+    if NoneType in choices:
+        return None if text == "none" else _read_setting(name, text, choices[0])
+    # Of words there are choices, which the configuration checks.
+    word = (str, "a word")
+    read, wanted = word if get_origin(kind) is Literal else _TYPES[get_origin(kind) or kind]
+    try:
+        return read(text)
+    except (ValueError, KeyError):
+        raise TrainingError(f"Setting {name!r} is {text!r}, expected {wanted}") from None
+
+
+_TYPES: dict[Any, tuple[Any, str]] = {
+    bool: ({"true": True, "false": False}.__getitem__, "true or false"),
+    float: (float, "a number"),
+    int: (int, "a whole number"),
+    tuple: (lambda text: tuple(map(int, text.split(","))), "whole numbers like 64,64,32"),
+}
 
 
 def _default(name: str) -> object:

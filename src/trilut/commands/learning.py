@@ -40,7 +40,7 @@ def add_flow(commands: Any) -> None:
     )
     add_dataset(parser)
     add_output(parser, "netlist, Verilog and reports")
-    add_training_options(parser, restart=True)
+    add_training_options(parser, is_single=True)
     add_hardware_options(parser)
     parser.add_argument("--target", metavar="NAME", default="ecp5", help="synthesis target")
     add_json(parser)
@@ -74,7 +74,7 @@ def add_train(commands: Any) -> None:
     )
     add_dataset(parser)
     add_output(parser, "net.trilut, metrics.jsonl and checkpoints")
-    add_training_options(parser, restart=True)
+    add_training_options(parser, is_single=True)
     add_json(parser)
 
 

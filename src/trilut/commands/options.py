@@ -106,13 +106,14 @@ def add_output(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
-def add_training_options(parser: argparse.ArgumentParser, *, restart: bool = False) -> None:
+def add_training_options(parser: argparse.ArgumentParser, *, is_single: bool = False) -> None:
     """Add the options that become a TrainingConfig; left out, the data set's own defaults hold.
 
     Parameters
     ----------
-    restart : bool
-        Whether the command refuses to start where an unfinished training is, unless told to.
+    is_single : bool
+        Whether the command trains once: then any setting can be given as KEY=VALUE, and an
+        unfinished training in its directory be started anew.
     """
     options = parser.add_argument_group("training (defaults depend on the data set)")
     options.add_argument("--recipe", choices=_RECIPES, help="how the gates are trained")
@@ -165,21 +166,31 @@ def add_training_options(parser: argparse.ArgumentParser, *, restart: bool = Fal
     options.add_argument("--batch", metavar="N", type=int, help="samples in a batch")
     options.add_argument("--learning-rate", metavar="R", type=float, help="step size of Adam")
     options.add_argument("--seed", metavar="N", type=seed, help="seed of data, wiring and training")
-    start = options.add_mutually_exclusive_group()
-    start.add_argument(
-        "--resume", action="store_true", help="go on from the checkpoint in DIR, if there is one"
-    )
-    if restart:
-        start.add_argument(
-            "--restart",
-            action="store_true",
-            help="start anew, though DIR has a checkpoint of an unfinished training",
-        )
     options.add_argument(
         "--mesh",
         metavar="BATCHxGATE",
         type=mesh_shape,
         help="devices to divide batches and gates over, such as 2x4",
+    )
+    start = options.add_mutually_exclusive_group()
+    start.add_argument(
+        "--resume", action="store_true", help="go on from the checkpoint in DIR, if there is one"
+    )
+    if not is_single:
+        return
+    start.add_argument(
+        "--restart",
+        action="store_true",
+        help="start anew, though DIR has a checkpoint of an unfinished training",
+    )
+    options.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        type=_key_value,
+        action="append",
+        default=[],
+        help="any other setting of TrainingConfig, such as tau=4 or loss=squared-error; "
+        "again for more",
     )
 
 
@@ -190,6 +201,13 @@ def mesh_shape(text: str) -> tuple[int, int]:
     except (ValueError, argparse.ArgumentTypeError):
         raise argparse.ArgumentTypeError(f"{text!r} is not a mesh like 2x4") from None
     return batch, gate
+
+
+def _key_value(text: str) -> str:
+    key, equals, value = text.partition("=")
+    if not (key and equals and value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return text
 
 
 def numbers(text: str) -> tuple[int, ...]:
@@ -214,14 +232,26 @@ def shares(text: str) -> tuple[float, ...]:
 
 
 def training_settings(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the training options that were given."""
+    """Return the training options that were given.
+
+    Raises
+    ------
+    TrainingError
+        If there is no setting KEY, or it is not of the type of VALUE.
+    """
     names = (
         *("recipe", "layers", "wiring", "window", "candidates", "distance_cost", "skip"),
         *("output_layers", "thresholds", "delta", "valence", "steps", "batch", "learning_rate"),
         *("spacing", "minority", "shift", "mirror", "bits", "area_weight", "prune", "prune_steps"),
         "seed",
     )
-    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    settings = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    texts = getattr(args, "set", [])
+    if not texts:
+        return settings
+    from trilut.training.config import add_settings
+
+    return add_settings(settings, texts)
 
 
 def add_hardware_options(parser: argparse.ArgumentParser) -> None:
