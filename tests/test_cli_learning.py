@@ -155,3 +155,31 @@ def test_any_setting_on_the_command_line(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main([*map(str, command), "--set", "tau"])
     assert capsys.readouterr().err.endswith("argument --set: 'tau' is not KEY=VALUE\n")
+
+
+def test_abstention_margin_on_the_command_line(run, tmp_path, capsys):
+    command = ["train", MOONS, *SMALL, "-o", tmp_path, "--abstain-margin", 3, "--json"]
+    trained = json.loads(succeeds(capsys, *command))["evaluation"]
+    netlist = trilut.load(tmp_path / "net.trilut")
+    assert netlist.head.abstain_margin == 3
+    plain = run / "net.trilut"
+    measured = json.loads(succeeds(capsys, "eval", plain, "--abstain-margin", 3, "--json"))
+    assert measured == {**trained, "abstain_margin": 3}
+    assert (
+        measured["abstained"] > json.loads(succeeds(capsys, "eval", plain, "--json"))["abstained"]
+    )
+    assert "abstention margin" in succeeds(capsys, "eval", plain, "--abstain-margin", 3)
+
+
+def test_abstention_margin_for_a_coverage(run, capsys):
+    path = run / "net.trilut"
+    chosen = json.loads(succeeds(capsys, "eval", path, "--coverage", 0.7, "--json"))
+    shares = []
+    for margin in (chosen["abstain_margin"], chosen["abstain_margin"] + 1):
+        measure = ["eval", path, "--part", "validation", "--abstain-margin", margin, "--json"]
+        shares.append(1 - json.loads(succeeds(capsys, *measure))["abstained"])
+    assert shares[0] >= 0.7 > shares[1]
+    with pytest.raises(SystemExit):
+        main(["eval", str(path), "--coverage", "2"])
+    error = capsys.readouterr().err
+    assert error.endswith("argument --coverage: '2' is not a share 0…1 like 0.9\n")

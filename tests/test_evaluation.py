@@ -11,10 +11,12 @@ from trilut.errors import DataError, NetlistError
 from trilut.evaluation import (
     default_part,
     evaluate_split,
+    margin_for_coverage,
     missing_curve,
     samples_for,
     table_samples,
     untrained,
+    with_abstain_margin,
 )
 from trilut.metrics import accuracy
 from trilut.summary import evaluation_rows, missing_rows, plain
@@ -53,6 +55,7 @@ def test_evaluation_of_a_wire():
     assert evaluation.samples == 5
     assert evaluation.accuracy == pytest.approx(4 / 5)
     assert evaluation.abstained == pytest.approx(1 / 5)
+    assert evaluation.accuracy_answered == pytest.approx(3 / 4)
     assert evaluation.unknown == pytest.approx(1 / 5)
     assert evaluation.class_accuracy == {"low": 1.0, "high": pytest.approx(2 / 3)}
     assert evaluation.confusion == [[2, 0], [1, 2]]
@@ -297,3 +300,23 @@ def test_named_data_set_is_no_file_though_a_directory_has_its_name(tmp_path, mon
     monkeypatch.chdir(tmp_path)
     (tmp_path / "moons").mkdir()
     assert default_part(wire(), "moons") == "test"
+
+
+def test_circuit_abstains_below_another_margin():
+    samples = split(1, 2, 9, 10, np.nan, y=[0, 1, 1, 1, 0])
+    # All margins of the wire are 2, and 0 without its feature.
+    for margin, abstained, answered in ((2, 0.2, 0.75), (3, 1.0, None)):
+        evaluation = evaluate_split(with_abstain_margin(wire(), margin), samples)
+        assert evaluation.accuracy == pytest.approx(0.8)
+        assert evaluation.abstained == pytest.approx(abstained)
+        assert evaluation.accuracy_answered == answered
+    rows = evaluation_rows(evaluate_split(wire(), samples))
+    assert rows["abstained samples"] == "20.00 %, 75.00 % of the others right"
+
+
+def test_margin_that_leaves_a_share_of_the_samples():
+    samples = split(1, 2, 9, 10, np.nan, y=[0, 1, 1, 1, 0])
+    margins = [margin_for_coverage(wire(), samples, share) for share in (0, 0.8, 0.81, 1)]
+    assert margins == [2, 2, 1, 1]
+    with pytest.raises(ValueError, match=r"^Coverage must be 0…1, not 1\.5$"):
+        margin_for_coverage(wire(), samples, 1.5)

@@ -57,6 +57,17 @@ def test_several_layers_of_outputs():
         TrainingConfig(layers=(8, 7, 4), output_layers=2).head(("a", "b"))
 
 
+def test_margin_that_no_sample_could_have():
+    config = TrainingConfig(layers=(8, 6))
+    assert config.head(("a", "b"), abstain_margin=6).abstain_margin == 6
+    for margin in (0, 7):
+        with pytest.raises(
+            TrainingError,
+            match=rf"^Abstention margin is {margin}, expected 1…6 with 3 outputs per class$",
+        ):
+            config.head(("a", "b"), abstain_margin=margin)
+
+
 def test_config_is_a_key():
     assert hash(TrainingConfig(layers=[4, 2])) == hash(TrainingConfig(layers=(4, 2)))
     assert dataclasses.asdict(TrainingConfig(layers=[4, 2]))["layers"] == (4, 2)

@@ -273,13 +273,13 @@ class TrainingConfig:
                 chosen.pop(name, None)
         return cls(**chosen)
 
-    def head(self, classes: tuple[str, ...]) -> Head:
+    def head(self, classes: tuple[str, ...], *, abstain_margin: int = 1) -> Head:
         """Return the head that shares the output layers equally between the classes.
 
         Raises
         ------
         TrainingError
-            If that is not possible.
+            If that is not possible, or if no sample could have the margin.
         """
         first = len(self.layers) - self.output_layers
         for layer, num_gates in list(enumerate(self.layers))[first:]:
@@ -290,8 +290,13 @@ class TrainingConfig:
                     f"expected a multiple of the {len(classes)} classes"
                 )
         group_size = sum(self.layers[first:]) // len(classes)
+        if not 1 <= abstain_margin <= 2 * group_size:
+            raise TrainingError(
+                f"Abstention margin is {abstain_margin}, expected 1…{2 * group_size} "
+                f"with {group_size} outputs per class"
+            )
         tau = _TAU_FACTORS[self.recipe] * math.sqrt(group_size) if self.tau is None else self.tau
-        return Head(classes, (group_size,) * len(classes), tau=tau)
+        return Head(classes, (group_size,) * len(classes), tau, abstain_margin)
 
 
 def add_settings(settings: Mapping[str, Any], texts: Iterable[str]) -> dict[str, Any]:

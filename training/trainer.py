@@ -95,6 +95,7 @@ def train(
     config: TrainingConfig | None = None,
     *,
     encoder: Encoder | None = None,
+    abstain_margin: int = 1,
     progress: Progress | None = None,
     directory: Path | None = None,
     resume: bool = False,
@@ -111,6 +112,8 @@ def train(
         The settings; by default those that suit the data set.
     encoder : Encoder, optional
         What to encode features with; by default one that is fitted to the training split.
+    abstain_margin : int
+        The margin below which the circuit abstains. It has no part in the learning.
     progress : callable, optional
         See :data:`trilut.training.loop.Progress`. What it raises ends the training.
     directory : Path, optional
@@ -134,6 +137,7 @@ def train(
             f"Setting 'valence' is {config.valence}, but a netlist has valence 2 or 3; "
             "use trilut.training.fit_dataset"
         )
+    head = config.head(dataset.class_names, abstain_margin=abstain_margin)
     fitted = fit_dataset(
         dataset,
         config,
@@ -157,7 +161,7 @@ def train(
         fitted.learned.wiring,
         fitted.topology,
         encoder=fitted.encoder,
-        head=config.head(dataset.class_names),
+        head=head,
         name=dataset.name,
         provenance=provenance,
     )

@@ -39,11 +39,13 @@ __all__ = [
     "default_part",
     "evaluate_split",
     "is_own_file",
+    "margin_for_coverage",
     "missing_curve",
     "netlist_dataset",
     "samples_for",
     "table_samples",
     "untrained",
+    "with_abstain_margin",
 ]
 
 Part = Literal["train", "validation", "test", "all"]
@@ -82,6 +84,9 @@ class Evaluation:
         Number of samples [class, chosen class].
     coverage_curve : mapping
         What abstaining below each margin gives: lists of ``margin``, ``coverage``, ``accuracy``.
+    accuracy_answered : float, optional
+        Right classes among the samples on which the circuit does not abstain; None if there are
+        none.
     """
 
     samples: int
@@ -96,6 +101,7 @@ class Evaluation:
     class_accuracy: Mapping[str, float | None]
     confusion: list[list[int]]
     coverage_curve: Mapping[str, list[float]]
+    accuracy_answered: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +163,44 @@ def evaluate_split(netlist: Netlist, split: Split, *, engine: str = "fast") -> E
             "coverage": curve.coverage.tolist(),
             "accuracy": curve.accuracy.tolist(),
         },
+        accuracy_answered=_accuracy_answered(decisions, split),
     )
+
+
+def with_abstain_margin(netlist: Netlist, margin: int) -> Netlist:
+    """Return the circuit that abstains below another margin.
+
+    Raises
+    ------
+    NetlistError
+        If the netlist has no head, or the margin is below 1.
+    """
+    if netlist.head is None:
+        raise _cannot_classify(netlist)
+    head = dataclasses.replace(netlist.head, abstain_margin=margin)
+    return dataclasses.replace(netlist, head=head)
+
+
+def margin_for_coverage(netlist: Netlist, split: Split, coverage: float) -> int:
+    """Return the largest abstention margin with which a circuit still answers so many samples.
+
+    It is 1 if even that, which abstains on ties, leaves fewer.
+
+    Parameters
+    ----------
+    coverage : float
+        Share of the samples, 0…1.
+
+    Raises
+    ------
+    NetlistError
+        If the netlist has no encoder or no head.
+    """
+    if not 0 <= coverage <= 1:
+        raise ValueError(f"Coverage must be 0…1, not {coverage}")
+    curve = evaluate_split(netlist, split).coverage_curve
+    points = zip(curve["margin"], curve["coverage"], strict=True)
+    return max(1, *(int(margin) for margin, answered in points if answered >= coverage))
 
 
 def dataset_accuracy(netlist: Netlist, dataset: Dataset) -> dict[str, Any]:

@@ -53,6 +53,7 @@ def run_flow(
     output: Path,
     *,
     settings: Mapping[str, Any] | None = None,
+    abstain_margin: int = 1,
     pipeline: int = 2,
     target: str = "ecp5",
     num_random: int = 10_000,
@@ -73,6 +74,8 @@ def run_flow(
         Directory for all that is made.
     settings : mapping, optional
         Fields of TrainingConfig that differ from the data set's defaults.
+    abstain_margin : int
+        The margin below which the circuit abstains.
     pipeline : int
         Layers between registers.
     target : str
@@ -104,6 +107,7 @@ def run_flow(
             output,
             settings,
             show.start("train"),
+            abstain_margin=abstain_margin,
             resume=resume,
             restart=restart,
             mesh=mesh,
@@ -148,6 +152,7 @@ def train_to_directory(
     output: Path,
     settings: Mapping[str, Any],
     *,
+    abstain_margin: int = 1,
     resume: bool = False,
     restart: bool = False,
     mesh: tuple[int, int] | None = None,
@@ -156,6 +161,8 @@ def train_to_directory(
 
     Parameters
     ----------
+    abstain_margin : int
+        The margin below which the circuit abstains.
     resume : bool
         Whether to go on from the checkpoint in the directory, if there is one.
     restart : bool
@@ -175,6 +182,7 @@ def train_to_directory(
             output,
             settings,
             show.start("train"),
+            abstain_margin=abstain_margin,
             resume=resume,
             restart=restart,
             mesh=mesh,
@@ -187,6 +195,7 @@ def _train(
     settings: Mapping[str, Any],
     stage: Stage,
     *,
+    abstain_margin: int = 1,
     resume: bool = False,
     restart: bool = False,
     mesh: tuple[int, int] | None = None,
@@ -207,6 +216,7 @@ def _train(
         result = train(
             dataset,
             config,
+            abstain_margin=abstain_margin,
             progress=progress,
             directory=output,
             resume=resume,

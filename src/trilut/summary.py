@@ -85,7 +85,8 @@ def evaluation_rows(evaluation: Evaluation) -> dict[str, str]:
         "hardened accuracy": percent(evaluation.accuracy),
         "encoding ceiling": percent(evaluation.ceiling),
         "UNKNOWN outputs": percent(evaluation.unknown),
-        "abstained samples": percent(evaluation.abstained),
+        "abstained samples": percent(evaluation.abstained)
+        + _answered_text(evaluation.accuracy_answered),
         "Acc@90 / Acc@50": f"{percent(evaluation.accuracy_at_90)} / "
         f"{percent(evaluation.accuracy_at_50)}",
         "accuracy–coverage area": percent(evaluation.coverage_area),
@@ -94,6 +95,10 @@ def evaluation_rows(evaluation: Evaluation) -> dict[str, str]:
         **_confusion_rows(evaluation),
         "samples": str(evaluation.samples),
     }
+
+
+def _answered_text(accuracy: float | None) -> str:
+    return "" if accuracy is None else f", {percent(accuracy)} of the others right"
 
 
 def _margin_text(margin: Mapping[str, float | None]) -> str:
@@ -129,12 +134,7 @@ def missing_rows(points: Sequence[MissingPoint]) -> dict[str, str]:
     """Describe what a circuit does when features are missing."""
     return {
         f"{100 * point.dropped:g} % missing": f"{percent(point.accuracy)}, "
-        f"abstains on {percent(point.abstained)}"
-        + (
-            ""
-            if point.accuracy_answered is None
-            else f", {percent(point.accuracy_answered)} of the others right"
-        )
+        f"abstains on {percent(point.abstained)}" + _answered_text(point.accuracy_answered)
         for point in points
     }
 

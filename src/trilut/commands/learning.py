@@ -16,6 +16,7 @@ from trilut.commands.options import (
     positive,
     print_result,
     seed,
+    share,
     shares,
     training_settings,
     with_label,
@@ -53,6 +54,7 @@ def _flow(args: argparse.Namespace) -> int:
         with_label(args.dataset, args.label),
         args.output,
         settings=training_settings(args),
+        abstain_margin=args.abstain_margin,
         pipeline=args.pipeline,
         target=args.target,
         resume=args.resume,
@@ -88,6 +90,7 @@ def _train(args: argparse.Namespace) -> None:
         dataset,
         args.output,
         settings,
+        abstain_margin=args.abstain_margin,
         resume=args.resume,
         restart=args.restart,
         mesh=args.mesh,
@@ -124,6 +127,19 @@ def add_eval(commands: Any) -> None:
         default=(),
         help="measure with this share of the features missing, too",
     )
+    abstaining = parser.add_mutually_exclusive_group()
+    abstaining.add_argument(
+        "--abstain-margin",
+        metavar="N",
+        type=positive,
+        help="abstain if the best class is ahead by less; default: as the netlist says",
+    )
+    abstaining.add_argument(
+        "--coverage",
+        metavar="P",
+        type=share,
+        help="abstain by the largest margin that leaves this share of the validation set answered",
+    )
     parser.add_argument(
         "--control", action="store_true", help="measure the same wiring with random gates, too"
     )
@@ -147,10 +163,14 @@ def _eval(args: argparse.Namespace) -> None:
         samples_for,
         table_samples,
         untrained,
+        with_abstain_margin,
     )
     from trilut.summary import control_rows, evaluation_rows, missing_rows, plain
 
     netlist = trilut.load(args.net)
+    margin = _abstain_margin(args, netlist)
+    if margin is not None:
+        netlist = with_abstain_margin(netlist, margin)
     name = None if args.data is None else with_label(args.data, args.label)
     part = args.part or default_part(netlist, name)
     if args.label is None and is_own_file(netlist, name):
@@ -163,6 +183,11 @@ def _eval(args: argparse.Namespace) -> None:
         name, split = dataset.name, samples_for(netlist, dataset, part=part)
     evaluation = evaluate_split(netlist, split, engine=args.engine)
     rows, document = evaluation_rows(evaluation), plain(evaluation)
+    if margin is not None:
+        rows, document = (
+            {"abstention margin": str(margin)} | rows,
+            document | {"abstain_margin": margin},
+        )
     if args.drop:
         points = missing_curve(netlist, split, dropped=args.drop, engine=args.engine)
         rows, document = rows | missing_rows(points), document | {"missing": points}
@@ -171,6 +196,17 @@ def _eval(args: argparse.Namespace) -> None:
         rows, document = rows | control_rows(control), document | {"untrained": control}
     samples = f"all {len(split)} samples" if part == "all" else f"the {part} set"
     print_result(args, f"{netlist.name} on {samples} of {name}", rows, document)
+
+
+def _abstain_margin(args: argparse.Namespace, netlist: trilut.Netlist) -> int | None:
+    """Return the margin that the user asks for, if it is not that of the netlist."""
+    from trilut.evaluation import margin_for_coverage, netlist_dataset, samples_for
+
+    if args.coverage is None:
+        margin: int | None = args.abstain_margin
+        return margin
+    validation = samples_for(netlist, netlist_dataset(netlist), part="validation")
+    return margin_for_coverage(netlist, validation, args.coverage)
 
 
 def add_data(commands: Any) -> None:

@@ -26,6 +26,7 @@ __all__ = [
     "print_result",
     "print_tables",
     "seed",
+    "share",
     "shares",
     "training_settings",
     "with_label",
@@ -112,8 +113,8 @@ def add_training_options(parser: argparse.ArgumentParser, *, is_single: bool = F
     Parameters
     ----------
     is_single : bool
-        Whether the command trains once: then any setting can be given as KEY=VALUE, and an
-        unfinished training in its directory be started anew.
+        Whether the command trains once: then any setting can be given as KEY=VALUE, the margin to
+        abstain below be chosen, and an unfinished training in its directory be started anew.
     """
     options = parser.add_argument_group("training (defaults depend on the data set)")
     options.add_argument("--recipe", choices=_RECIPES, help="how the gates are trained")
@@ -178,6 +179,13 @@ def add_training_options(parser: argparse.ArgumentParser, *, is_single: bool = F
     )
     if not is_single:
         return
+    options.add_argument(
+        "--abstain-margin",
+        metavar="N",
+        type=positive,
+        default=1,
+        help="abstain if the best class is ahead by less",
+    )
     start.add_argument(
         "--restart",
         action="store_true",
@@ -218,6 +226,15 @@ def numbers(text: str) -> tuple[int, ...]:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a list of numbers like 64,64,32"
         ) from None
+
+
+def share(text: str) -> float:
+    """Read a share from 0 to 1."""
+    try:
+        (number,) = shares(text)
+    except (ValueError, argparse.ArgumentTypeError):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share 0…1 like 0.9") from None
+    return number
 
 
 def shares(text: str) -> tuple[float, ...]:
