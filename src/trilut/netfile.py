@@ -9,9 +9,10 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trilut.blif import to_blif, to_blif_mv
-from trilut.console import Stage, Stages, stages
+from trilut.console import Stage, Stages, stages, talk
 from trilut.errors import DataError, ToolError, TrilutError
 from trilut.evaluation import evaluate_split, netlist_dataset, samples_for
 from trilut.files import make_directory, work_directory, write_atomically
@@ -74,14 +75,14 @@ def optimize_file(
     dataset = netlist_dataset(netlist) if changes_meaning else None
     smaller = netlist
     if feature_bits == "auto" and dataset is not None:
-        smaller = search_feature_bits(smaller, dataset.validation)
+        smaller = search_feature_bits(smaller, samples_for(netlist, dataset, part="validation"))
     elif isinstance(feature_bits, int):
         smaller = narrow_features(smaller, feature_bits)
     trits = None
     if lossy and dataset is not None:
         if smaller.encoder is None:
             raise DataError(f"Netlist {netlist.name!r} has no encoder, so it takes no samples")
-        trits = smaller.encoder.encode(dataset.train.x)
+        trits = smaller.encoder.encode(samples_for(netlist, dataset, part="train").x)
     smaller = optimize(smaller, training_trits=trits).netlist
     if not unread:
         smaller = drop_features(smaller)
@@ -92,9 +93,9 @@ def optimize_file(
         "layers_after": smaller.depth,
     }
     if dataset is not None:
-        facts["accuracy_before"] = evaluate_split(netlist, dataset.test).accuracy
-        test = samples_for(smaller, dataset)
-        facts["accuracy_after"] = evaluate_split(smaller, test).accuracy
+        for when, circuit in (("before", netlist), ("after", smaller)):
+            test = samples_for(circuit, dataset)
+            facts[f"accuracy_{when}"] = evaluate_split(circuit, test).accuracy
         change = {"lossy": lossy, "feature_bits": _feature_bits(smaller) if feature_bits else None}
         smaller = _with_change(smaller, change, facts["accuracy_after"])
     if smaller.encoder is not None:
@@ -134,14 +135,12 @@ def verify_file(
         logs that a message names, in a temporary directory.
     data : str, optional
         The data set whose test samples are driven too; by default the one that the netlist was
-        trained on, if it says so.
+        trained on, if it says so and the data are still there.
     settings
         As of :func:`trilut.verify.verify`.
     """
     netlist = load(path)
-    known = data is not None or "data" in netlist.provenance
-    samples = netlist_dataset(netlist, name=data).test.x if known else None
-    settings |= {"samples": samples, "output": output}
+    settings |= {"samples": _samples_to_drive(netlist, data), "output": output}
     if output is not None:
         return _verify_in(output, netlist, settings)
     scratch = Path(mkdtemp(prefix="trilut-verify-"))
@@ -156,6 +155,19 @@ def verify_file(
     finally:
         if str(scratch) not in told:
             shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _samples_to_drive(netlist: Netlist, data: str | None) -> NDArray[np.float64 | np.uint8] | None:
+    """Return test samples, or None if nobody has named any and the netlist's own are gone."""
+    if data is None and "data" not in netlist.provenance:
+        return None
+    try:
+        return samples_for(netlist, netlist_dataset(netlist, name=data)).x
+    except TrilutError as error:
+        if data is not None:
+            raise
+        talk(f"No samples of a data set are driven: {error}")
+        return None
 
 
 def _verify_in(scratch: Path, netlist: Netlist, settings: Mapping[str, Any]) -> "Verification":
@@ -371,7 +383,7 @@ def campaign_file(
     from trilut.verify.mutants import draw_mutants
 
     net = load(path)
-    samples = netlist_dataset(net, name=data).test.x
+    samples = samples_for(net, netlist_dataset(net, name=data)).x
     rng = np.random.default_rng(seed)
     with stages() as show, TemporaryDirectory() as scratch:
         stage = show.start(kind)
