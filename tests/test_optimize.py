@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from circuits import random_netlist
 
-from trilut import Netlist
+from trilut import Encoder, Feature, Netlist
 from trilut.gates import NAMED_GATES
 from trilut.optimize import optimize
 from trilut.reach import encoder_regions, observed_rows, reachable_rows
@@ -106,6 +106,15 @@ def test_two_trits_of_one_feature_exclude_rows():
     regions = encoder_regions(netlist.encoder, 0)
     # Two trits with ordered thresholds have at most six regions, the missing one included.
     assert len(regions) <= 6
+
+
+def test_rows_behind_more_features_than_numpy_has_dimensions():
+    features = tuple(Feature(f"x{index}", bits=4) for index in range(100))
+    # Two trits of the last feature: never the first at +1 while the second is at −1.
+    encoder = Encoder(features, [99, 99], [8, 4], [8, 4])
+    netlist = Netlist(2, [GATES["and"]], [0], [1], [2], encoder=encoder)
+    rows = reachable_rows(netlist)[0].reshape(3, 3)
+    assert rows.tolist() == [[True, False, True], [False, True, False], [False, False, True]]
 
 
 def test_lossy_optimisation_agrees_on_the_training_inputs():

@@ -105,10 +105,13 @@ def _combinations(encoder: Encoder, most: int) -> NDArray[np.int8] | None:
         count *= len(region)
         if count > most:
             return None
-    grid = np.indices([len(region) for region in regions]).reshape(len(regions), -1)
     trits = np.empty((count, encoder.num_trits), dtype=np.int8)
+    repeats = count
     for feature, region in enumerate(regions):
-        trits[:, encoder.feature == feature] = region[grid[feature]]
+        # The last feature changes fastest; numpy's own grids end at 64 dimensions.
+        repeats //= len(region)
+        cycle = np.repeat(region, repeats, axis=0)
+        trits[:, encoder.feature == feature] = np.tile(cycle, (count // len(cycle), 1))
     return trits
 
 
