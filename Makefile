@@ -91,7 +91,7 @@ bench-fit: $(STAMP)
 	  $(BIN)/trilut optimize build/fit/$$name/net.trilut --drop-features -o build/fit/$$name/small.trilut || exit 1; \
 	done
 	$(BIN)/trilut synth build/fit/digits/small.trilut --target ice40-up5k $(UP5K) -o build/fit/digits/up5k
-	$(BIN)/trilut synth build/fit/mnist/small.trilut --target-file benchmarks/up5k-router2.toml --seed 2 $(UP5K) \
+	$(BIN)/trilut synth build/fit/mnist/small.trilut --target ice40-up5k --seed 2 $(UP5K) \
 	  -o build/fit/mnist/up5k
 
 bench-groupsum: $(STAMP)
