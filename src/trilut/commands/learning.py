@@ -184,10 +184,8 @@ def _eval(args: argparse.Namespace) -> None:
     evaluation = evaluate_split(netlist, split, engine=args.engine)
     rows, document = evaluation_rows(evaluation), plain(evaluation)
     if margin is not None:
-        rows, document = (
-            {"abstention margin": str(margin)} | rows,
-            document | {"abstain_margin": margin},
-        )
+        rows = {"abstention margin": str(margin)} | rows
+        document = document | {"abstain_margin": margin}
     if args.drop:
         points = missing_curve(netlist, split, dropped=args.drop, engine=args.engine)
         rows, document = rows | missing_rows(points), document | {"missing": points}
