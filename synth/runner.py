@@ -26,6 +26,8 @@ __all__ = ["SynthesisError", "find_tools", "run_step", "synthesize", "tool_versi
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _UTILIZATION = re.compile(r"^Info:\s+(\w+):\s*([0-9]+)/\s*([0-9]+)\s+[0-9]+%", re.MULTILINE)
+# What nextpnr says where a placement can't be routed, as happens to clocks of a MachXO3.
+_UNROUTED = "Failed to route"
 _VERSION = re.compile(r"\b[0-9]+\.[0-9]+[\w.+-]*")
 # ABC9 numbers the bits of ports, and Yosys stops when a wire is already named like one of them, as
 # Amaranth names the fields of an array: "o[0]" beside "o". Such wires lose their names.
@@ -356,8 +358,9 @@ def run_step(
         return run(tool, arguments, step=step, log=console or log, cwd=cwd, timeout=timeout)
     except ToolError as error:
         if line := _overfull(log) or _last_error(log):
+            advice = "; another seed may be routed" if _UNROUTED in line else ""
             raise ToolError(
-                f"{tool.name} failed in step {step!r}: {line}; log: {str(log)!r}"
+                f"{tool.name} failed in step {step!r}: {line}{advice}; log: {str(log)!r}"
             ) from error
         raise
 

@@ -24,7 +24,8 @@ def net(request):
 def test_target(net, name, tmp_path):
     target = load_target(name)
     design = write_verilog(net, tmp_path, target=target.sums, pipeline=3)
-    result = synthesize(design.path, design.top, target, out=tmp_path, timeout=1800)
+    # Placed with seed 1, the clock of digits is not routed on the MachXO3.
+    result = synthesize(design.path, design.top, target, out=tmp_path, seed=2, timeout=1800)
     cells = result.cells
     assert cells.other == 0
     assert cells.ff > 0

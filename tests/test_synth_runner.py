@@ -366,6 +366,16 @@ def test_nextpnr_that_fails(tmp_path, monkeypatch):
     )
 
 
+def test_a_placement_that_is_not_routed(tmp_path, monkeypatch):
+    fake_nextpnr(tmp_path, monkeypatch, "echo 'ERROR: Failed to route net c'", "exit 1")
+    check_fails(
+        tmp_path,
+        DESIGN,
+        "nextpnr-ecp5 failed in step 'place and route': ERROR: Failed to route net c; "
+        f"another seed may be routed; log: {str(tmp_path / 'nextpnr.log')!r}",
+    )
+
+
 def test_design_that_is_too_large_only_when_packed(tmp_path, monkeypatch):
     fake_nextpnr(
         tmp_path,
