@@ -38,6 +38,7 @@ __all__ = [
     "dataset_accuracy",
     "default_part",
     "evaluate_split",
+    "features_for",
     "is_own_file",
     "margin_for_coverage",
     "missing_curve",
@@ -366,10 +367,26 @@ def samples_for(netlist: Netlist, dataset: Dataset, *, part: Part = "test") -> S
     """
     if netlist.encoder is None or netlist.head is None:
         raise _cannot_classify(netlist)
+    x = features_for(netlist, dataset, part=part)
+    _, y = _part(dataset, part)
+    return Split(x, _class_numbers(netlist, dataset.name, dataset.class_names, y))
+
+
+def features_for(netlist: Netlist, dataset: Dataset, *, part: Part = "test") -> Samples:
+    """Return the values [sample, feature] that :func:`samples_for` does, which need no head.
+
+    Raises
+    ------
+    NetlistError
+        If the netlist has no encoder.
+    DataError
+        If the data set lacks a feature of the netlist.
+    """
+    if netlist.encoder is None:
+        raise NetlistError(f"Netlist {netlist.name!r} has no encoder, so it takes no samples")
     columns = _columns([feature.name for feature in netlist.encoder.features], netlist, dataset)
-    x, y = _part(dataset, part)
-    labels = _class_numbers(netlist, dataset.name, dataset.class_names, y)
-    return Split(x if columns is None else x[:, columns], labels)
+    x, _ = _part(dataset, part)
+    return x if columns is None else x[:, columns]
 
 
 def table_samples(netlist: Netlist, name: str) -> Split:

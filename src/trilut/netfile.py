@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from trilut.blif import to_blif, to_blif_mv
 from trilut.console import Stage, Stages, stages, talk
-from trilut.errors import DataError, ToolError, TrilutError
-from trilut.evaluation import evaluate_split, netlist_dataset, samples_for
+from trilut.errors import ToolError, TrilutError
+from trilut.evaluation import evaluate_split, features_for, netlist_dataset, samples_for
 from trilut.files import make_directory, work_directory, write_atomically
 from trilut.format import load, save
 from trilut.identifier import check_identifier
@@ -80,9 +80,9 @@ def optimize_file(
         smaller = narrow_features(smaller, feature_bits)
     trits = None
     if lossy and dataset is not None:
-        if smaller.encoder is None:
-            raise DataError(f"Netlist {netlist.name!r} has no encoder, so it takes no samples")
-        trits = smaller.encoder.encode(samples_for(netlist, dataset, part="train").x)
+        samples = features_for(smaller, dataset, part="train")
+        assert smaller.encoder is not None
+        trits = smaller.encoder.encode(samples)
     smaller = optimize(smaller, training_trits=trits).netlist
     if not unread:
         smaller = drop_features(smaller)
@@ -162,7 +162,7 @@ def _samples_to_drive(netlist: Netlist, data: str | None) -> NDArray[np.float64 
     if data is None and "data" not in netlist.provenance:
         return None
     try:
-        return samples_for(netlist, netlist_dataset(netlist, name=data)).x
+        return features_for(netlist, netlist_dataset(netlist, name=data))
     except TrilutError as error:
         if data is not None:
             raise
@@ -383,7 +383,7 @@ def campaign_file(
     from trilut.verify.mutants import draw_mutants
 
     net = load(path)
-    samples = samples_for(net, netlist_dataset(net, name=data)).x
+    samples = features_for(net, netlist_dataset(net, name=data))
     rng = np.random.default_rng(seed)
     with stages() as show, TemporaryDirectory() as scratch:
         stage = show.start(kind)
