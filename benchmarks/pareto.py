@@ -67,6 +67,8 @@ ONE_LAYER: dict[str, Settings] = {
     "binary 2000": {"layers": (2000,), **BINARY},
     "binary pruned 50 %, 2000": {"layers": (2000,), "prune": 0.5, **BINARY},
 }
+# As many steps in all as the others have.
+PRUNED: Settings = {"layers": (1000,) * 4, "prune_steps": 2000, "steps": 10_000}
 FOUR_LAYERS: dict[str, Settings] = {
     "plain 4×500": {"layers": (500,) * 4},
     "plain 4×700": {"layers": (700,) * 4},
@@ -74,11 +76,9 @@ FOUR_LAYERS: dict[str, Settings] = {
     "area 0.05, 4×1000": {"layers": (1000,) * 4, "area_weight": 0.05},
     "area 0.15, 4×1000": {"layers": (1000,) * 4, "area_weight": 0.15},
     "area 0.3, 4×1000": {"layers": (1000,) * 4, "area_weight": 0.3},
-    # As many steps as the others have.
-    "pruned 30 %, area 0.1, 4×1000": {
-        **{"layers": (1000,) * 4, "area_weight": 0.1},
-        **{"prune": 0.3, "prune_steps": 2000, "steps": 10_000},
-    },
+    "pruned 30 %, area 0.1, 4×1000": {**PRUNED, "area_weight": 0.1, "prune": 0.3},
+    "pruned 30 %, area 0.15, 4×1000": {**PRUNED, "area_weight": 0.15, "prune": 0.3},
+    "pruned 45 %, area 0.1, 4×1000": {**PRUNED, "area_weight": 0.1, "prune": 0.45},
     "binary 4×1000": {"layers": (1000,) * 4, **BINARY},
     "binary area 0.15, 4×1500": {"layers": (1500,) * 4, "area_weight": 0.15, **BINARY},
 }
