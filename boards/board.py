@@ -213,7 +213,8 @@ def load_board(path: Path) -> Board:
     """
     try:
         document = tomllib.loads(read_bytes(path).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    # Not TOML, not Unicode, or an integer of thousands of digits.
+    except ValueError as error:
         raise FormatError(f"{str(path)!r} is not TOML: {error}") from error
     values = _Values(str(path), document)
     values.check_names()

@@ -274,7 +274,8 @@ def _parse(name: str, content: bytes, origin: str) -> Target:
         raise FormatError(f"{origin} is not named by a plain word")
     try:
         document = tomllib.loads(content.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    # Not TOML, not Unicode, or an integer of thousands of digits.
+    except ValueError as error:
         raise FormatError(f"{origin} is not TOML: {error}") from error
     table = _Table(origin, "", document)
     if table.has("alias"):

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Read when JAX is imported, which only some tests do.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -31,6 +32,11 @@ _MODULES = (
 )
 
 install_import_hook([f"trilut.training.{module}" for module in _MODULES], "beartype.beartype")
+
+# In CI the same examples every time: new ones are looked for by those who can mend what they find.
+settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 _GOLDEN = Path(__file__).parent / "golden"
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -106,6 +107,14 @@ def load_file(name: str, seed: int) -> Dataset:
     )
 
 
+# What a damaged archive raises is not documented beyond these; zipfile calls a compression that it
+# does not know, and a password, a RuntimeError.
+_DAMAGED = (
+    *(OSError, ValueError, EOFError, AttributeError, KeyError, RuntimeError),
+    *(struct.error, zipfile.BadZipFile, zlib.error),
+)
+
+
 def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
     """Read an .npz file.
 
@@ -122,7 +131,7 @@ def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
         # Opened here, because numpy leaves a broken file open.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return {key: arrays[key] for key in arrays.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, AttributeError) as error:
+    except _DAMAGED as error:
         raise DataError(
             f"{str(path)!r} is not an .npz file of plain arrays: {_first_line(error)}"
         ) from error

@@ -4,6 +4,7 @@ import gzip
 import io
 import math
 import pickle
+import struct
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -152,6 +153,7 @@ def parse_cifar_pickle(content: bytes, title: str) -> tuple[Bytes, Bytes]:
         OverflowError,
         TypeError,
         ValueError,
+        struct.error,
     ) as error:
         raise FormatError(f"{title!r} is not a Python batch of CIFAR-10") from error
     if y.shape != (len(x),):
