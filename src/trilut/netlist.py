@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["Netlist"]
 
 
+# Nets are numbered with 64 bits, and one sample should fit into memory.
+_MOST_INPUTS = 2**31 - 1
+
+
 @dataclass(frozen=True, eq=False)
 class Netlist:
     """A combinational circuit of two-input gates, from features to a decision.
@@ -73,6 +77,10 @@ class Netlist:
             raise NetlistError(f"Netlist has valence {self.valence}, expected 2 or 3")
         if self.num_inputs < 1:
             raise NetlistError(f"Netlist has {self.num_inputs} inputs, expected at least 1")
+        if self.num_inputs > _MOST_INPUTS:
+            raise NetlistError(
+                f"Netlist has {self.num_inputs} inputs, expected at most {_MOST_INPUTS}"
+            )
         self._freeze("table", np.int8, (-1, self.valence**2))
         for name in ("a", "b", "outputs"):
             self._freeze(name, np.int64, (-1,))

@@ -150,6 +150,7 @@ def parse_cifar_pickle(content: bytes, title: str) -> tuple[Bytes, Bytes]:
         ImportError,
         IndexError,
         KeyError,
+        MemoryError,
         OverflowError,
         TypeError,
         ValueError,
