@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from circuits import random_netlist
+from commandline import fails
 
 import trilut
 from trilut.cli import main
@@ -46,15 +47,6 @@ def net(tmp_path):
     )
     trilut.save(netlist, path)
     return path
-
-
-def fails(capsys, *arguments):
-    """Run a command that must fail with one line, and return that line."""
-    assert main([str(argument) for argument in arguments]) == 1
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    return captured.err.removeprefix("trilut: error: ").rstrip("\n")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commandline import fails
 
 import trilut
 from trilut.cli import main
@@ -20,15 +21,6 @@ def succeeds(capsys, *arguments):
     """Run a command, and return what it prints."""
     assert main([str(argument) for argument in arguments]) == 0
     return capsys.readouterr().out
-
-
-def fails(capsys, *arguments):
-    """Run a command that must fail with one line, and return that line."""
-    assert main([str(argument) for argument in arguments]) == 1
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.count("\n") == 1
-    return captured.err.removeprefix("trilut: error: ").rstrip("\n")
 
 
 @pytest.fixture(scope="module")
