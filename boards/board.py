@@ -2,7 +2,6 @@
 
 import importlib
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trilut.errors import FormatError, ToolError
-from trilut.files import read_bytes
+from trilut.files import parse_toml, read_bytes
 
 __all__ = ["BOARDS", "Board", "Family", "Programmer", "find_board", "load_board"]
 
@@ -211,11 +210,7 @@ def load_board(path: Path) -> Board:
     FormatError
         If the file cannot be read, or something in it is missing, unknown or not a plain word.
     """
-    try:
-        document = tomllib.loads(read_bytes(path).decode())
-    # Not TOML, not Unicode, or an integer of thousands of digits.
-    except ValueError as error:
-        raise FormatError(f"{str(path)!r} is not TOML: {error}") from error
+    document = parse_toml(read_bytes(path), repr(str(path)))
     values = _Values(str(path), document)
     values.check_names()
     family = values.choice("", "family", (Family.ICE40, Family.ECP5, Family.GOWIN))

@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trilut.errors import FormatError, ToolError
-from trilut.files import read_bytes
+from trilut.files import parse_toml, read_bytes
 
 __all__ = [
     "FREE",
@@ -272,11 +271,7 @@ def load_target(name: str) -> Target:
 def _parse(name: str, content: bytes, origin: str) -> Target:
     if not _WORD.fullmatch(name):
         raise FormatError(f"{origin} is not named by a plain word")
-    try:
-        document = tomllib.loads(content.decode())
-    # Not TOML, not Unicode, or an integer of thousands of digits.
-    except ValueError as error:
-        raise FormatError(f"{origin} is not TOML: {error}") from error
+    document = parse_toml(content, origin)
     table = _Table(origin, "", document)
     if table.has("alias"):
         other = load_target(table.text("alias", _ALIAS, "the name of a target"))

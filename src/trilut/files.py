@@ -1,15 +1,17 @@
-"""Writing files so that they are either old, or new and complete."""
+"""Reading files, and writing them so that they are either old, or new and complete."""
 
 import os
 import shutil
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from trilut.errors import FormatError, ToolError
 
-__all__ = ["make_directory", "read_bytes", "work_directory", "write_atomically"]
+__all__ = ["make_directory", "parse_toml", "read_bytes", "work_directory", "write_atomically"]
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
@@ -49,6 +51,21 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise FormatError(f"Cannot read {str(path)!r}: {error.strerror}") from error
+
+
+def parse_toml(content: bytes, title: str) -> dict[str, Any]:
+    """Read TOML; the title is what an error calls it.
+
+    Raises
+    ------
+    FormatError
+        If it is something else.
+    """
+    try:
+        return tomllib.loads(content.decode())
+    # Not TOML, not Unicode, or an integer of thousands of digits.
+    except ValueError as error:
+        raise FormatError(f"{title} is not TOML: {error}") from error
 
 
 def make_directory(path: Path) -> Path:
