@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from trilut.hdl.classifier import Classifier, InputKind
 
-__all__ = ["MAX_BEAT_BITS", "AxiClassifier", "BeatLoader"]
+__all__ = ["MAX_BEAT_BITS", "AxiClassifier", "BeatLoader", "payload_ports"]
 
 MAX_BEAT_BITS = 1024
 """The widest beats: other cores have no wider ones either."""
@@ -138,13 +138,13 @@ class AxiClassifier(wiring.Component):
             )
         self.classifier = classifier
         self.presence_bits = presence_bits
-        inputs = _payload(classifier, "in_")
+        inputs, outputs = (payload_ports(classifier, side) for side in ("in_", "out_"))
         if not presence_bits:
             inputs.pop("in_present", None)
         self._inputs = inputs.values()
-        self._outputs = _payload(classifier, "out_").values()
+        self._outputs = outputs.values()
         self.packet = _places(inputs)
-        self.result = _places(_payload(classifier, "out_"), alignment=8)
+        self.result = _places(outputs, alignment=8)
         self._loader = BeatLoader(sum(map(len, self._inputs)), beat_bits)
         self.num_beats = self._loader.num_beats
         self.latency = classifier.latency + 1
@@ -188,7 +188,7 @@ class AxiClassifier(wiring.Component):
         return m
 
 
-def _payload(classifier: Classifier, prefix: str) -> dict[str, Any]:
+def payload_ports(classifier: Classifier, prefix: str) -> dict[str, Any]:
     """Return the ports of one side without the handshake, as plain values."""
     return {
         name: Value.cast(getattr(classifier, name))

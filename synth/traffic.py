@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from amaranth.hdl import Value
 
 from trilut.hdl import VerilogDesign
+from trilut.hdl.axi import payload_ports
 from trilut.synth.boolean import Bits
 
 __all__ = ["Traffic", "design_traffic"]
@@ -79,12 +79,7 @@ def design_traffic(design: VerilogDesign) -> Traffic:
     """Say how vectors reach a design."""
     if design.num_beats is None:
         return Traffic(latency=design.latency)
-    members = [name for name in design.classifier.signature.members if name.startswith("in_")]
-    packet = {
-        name: len(Value.cast(getattr(design.classifier, name)))
-        for name in members
-        if not name.endswith(("_valid", "_ready"))
-    }
+    packet = {name: len(port) for name, port in payload_ports(design.classifier, "in_").items()}
     return Traffic(design.num_beats, design.latency, packet)
 
 
