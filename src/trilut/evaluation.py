@@ -201,7 +201,8 @@ def margin_for_coverage(netlist: Netlist, split: Split, coverage: float) -> int:
         raise ValueError(f"Coverage must be 0…1, not {coverage}")
     curve = evaluate_split(netlist, split).coverage_curve
     points = zip(curve["margin"], curve["coverage"], strict=True)
-    return max(1, *(int(margin) for margin, answered in points if answered >= coverage))
+    enough = [int(margin) for margin, answered in points if answered >= coverage]
+    return max([1, *enough])
 
 
 def dataset_accuracy(netlist: Netlist, dataset: Dataset) -> dict[str, Any]:

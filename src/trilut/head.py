@@ -63,9 +63,11 @@ class Head:
             raise NetlistError(
                 f"Head has {len(self.classes)} classes but {len(self.group_sizes)} group sizes"
             )
-        for number, name in enumerate(self.classes):
-            if name in self.classes[:number]:
+        seen = set()
+        for name in self.classes:
+            if name in seen:
                 raise NetlistError(f"Head has two classes {name!r}, expected different names")
+            seen.add(name)
         for name, size in zip(self.classes, self.group_sizes, strict=True):
             if size < 1:
                 raise NetlistError(f"Class {name!r} has {size} outputs, expected at least 1")
