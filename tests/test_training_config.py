@@ -113,6 +113,7 @@ def test_outputs_cannot_be_shared(outputs):
         ({"window": 1}, "Setting 'window' is 1, expected at least 2"),
         ({"candidates": 1}, "Setting 'candidates' is 1, expected at least 2"),
         ({"output_layers": 3}, "Setting 'output_layers' is 3, but there are 2 layers"),
+        ({"wire_every": 0}, "Setting 'wire_every' is 0, expected 1…1073741823"),
         ({"wire_rate": 0.0}, "Setting 'wire_rate' is 0.0, expected a positive number"),
         (
             {"distance_cost": -1.0},

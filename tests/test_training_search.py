@@ -65,6 +65,11 @@ def test_rate_falls_to_zero_where_the_wires_freeze():
     assert moves == pytest.approx([0.1, 0.05, 0.0], abs=1e-6)
 
 
+def test_updates_come_as_often_as_asked():
+    rules = WireSearch(rate=0.1, steps=20, every=5)
+    assert [step for step in range(20) if rules.due(jnp.int32(step))] == [0, 5, 10, 15]
+
+
 def test_all_sources_are_candidates():
     first, second = start(7, (6, 4), skip=True)
     assert first.candidates.tolist() == [list(range(7))]

@@ -78,6 +78,9 @@ class TrainingConfig:
         may choose from all of them.
     wire_rate : float
         Step size of the search for parents at the start; of the wiring ``learned`` only.
+    wire_every : int
+        Number of steps from one update of the search to the next, which costs as much as several
+        steps; of the wiring ``learned`` only.
     distance_cost : float
         What the search charges for a wire from one end of a layer to the other; of the wiring
         ``learned`` only. A score starts normal with a standard deviation of 2.
@@ -145,6 +148,7 @@ class TrainingConfig:
     window: int = 64
     candidates: int | None = None
     wire_rate: float = 0.03
+    wire_every: int = 2
     distance_cost: float = 0.0
     skip: bool = False
     output_layers: int = 1
@@ -391,6 +395,7 @@ _USED_WITH: dict[str, tuple[str, tuple[str, ...]]] = {
     "window": ("wiring", ("local",)),
     "candidates": ("wiring", ("learned",)),
     "wire_rate": ("wiring", ("learned",)),
+    "wire_every": ("wiring", ("learned",)),
     "distance_cost": ("wiring", ("learned",)),
 }
 
@@ -398,6 +403,7 @@ _COUNTS: dict[str, tuple[int, float]] = {
     "valence": (2, 8),
     "window": (2, math.inf),
     "candidates": (2, math.inf),
+    "wire_every": (1, _MAX_STEPS),
     "output_layers": (1, math.inf),
     "thresholds": (1, _MAX_THRESHOLDS),
     "bits": (1, 32),

@@ -66,7 +66,7 @@ def fit(
     """
     search = None
     if config.wiring == "learned":
-        search = WireSearch(config.wire_rate, config.steps, config.distance_cost)
+        search = WireSearch(config.wire_rate, config.steps, config.wire_every, config.distance_cost)
     task = Task(topology, make_optimizer(config), config.total_steps, search)
     state = _initial_state(phases[0].recipe, task, train.num_inputs, config)
     place = Placement(mesh)

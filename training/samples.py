@@ -4,6 +4,7 @@ import itertools
 import math
 from typing import NamedTuple, TypeAlias
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
@@ -32,15 +33,18 @@ class MovedImages(NamedTuple):
         The rank of each pixel's value among all values that there are.
     labels : int32 array [image]
         The class of each image.
-    origin : int32 array [move, input]
-        The pixel that an input looks at.
+    origin : int32 array [move, pixel]
+        The pixel that comes to be at each place.
+    feature : int32 array [input]
+        The place that an input looks at.
     low, high : integer array [input]
         Thresholds of the inputs, as ranks.
     """
 
     pixels: Int[Array, "image pixel"]
     labels: Int[Array, " image"]
-    origin: Int[Array, "move input"]
+    origin: Int[Array, "move pixel"]
+    feature: Int[Array, " input"]
     low: Int[Array, " input"]
     high: Int[Array, " input"]
 
@@ -52,15 +56,21 @@ class MovedImages(NamedTuple):
     @property
     def num_inputs(self) -> int:
         """Number of values in a sample."""
-        return self.origin.shape[1]
+        return len(self.feature)
 
     def batch(self, chosen: Int[Array, " batch"]) -> Samples:
         """Return some of the samples."""
         move, image = jnp.divmod(chosen, len(self.labels))
-        seen = self.pixels[image[:, None], self.origin[move]]
-        is_high, is_low = seen >= self.high[None, :], seen < self.low[None, :]
+        # A loop, because XLA would else fuse this with the comparisons and look every pixel up
+        # again for each of its thresholds.
+        moved = jax.lax.map(
+            lambda place: self.pixels[place[0]][self.origin[place[1]]], (image, move)
+        )
+        # Training wants [input, batch]. Pixels are transposed because they are fewer than inputs.
+        seen = moved.T[self.feature]
+        is_high, is_low = seen >= self.high[:, None], seen < self.low[:, None]
         trits = is_high.astype(jnp.int8) - is_low.astype(jnp.int8)
-        return Samples(trits, self.labels[image])
+        return Samples(trits.T, self.labels[image])
 
 
 TrainingSamples: TypeAlias = Samples | MovedImages
@@ -93,7 +103,8 @@ def move_images(encoder: Encoder, split: Split, *, shift: int, mirror: bool) -> 
     return MovedImages(
         jnp.asarray(ranks.reshape(split.x.shape).astype(dtype)),
         jnp.asarray(split.y.astype(np.int32)),
-        jnp.asarray(np.concatenate(moves)[:, encoder.feature].astype(np.int32)),
+        jnp.asarray(np.concatenate(moves).astype(np.int32)),
+        jnp.asarray(encoder.feature.astype(np.int32)),
         jnp.asarray(low.astype(dtype)),
         jnp.asarray(high.astype(dtype)),
     )

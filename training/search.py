@@ -2,7 +2,7 @@
 
 A *slot* is one input of one gate. It has a score for each of its candidate parents, and reads the
 one whose score is largest in magnitude; a negative score negates it, which costs nothing because
-hardening folds it into the table. Every second step the scores move against the gradient that the
+hardening folds it into the table. Every few steps the scores move against the gradient that the
 slot's value has, correlated with the candidates' values: one matrix product a layer.
 """
 
@@ -24,7 +24,6 @@ __all__ = ["LayerSearch", "Search", "WireSearch", "choose_wires", "start_search"
 # Prototypes hardly depended on these.
 _START_DEVIATION = 2.0
 _MOMENTUM = 0.9
-_EVERY = 2
 _FROZEN_FROM = 0.9
 
 # Slots that share their candidates, where those are a sample: one matrix product for all of them.
@@ -97,17 +96,20 @@ class WireSearch:
         steps are done; the wires are frozen from there on.
     steps : int
         Number of steps of the training.
+    every : int
+        Number of steps from one update to the next.
     distance_cost : float
         What a wire from one end of a layer to the other costs, in units of the scores.
     """
 
     rate: float
     steps: int
+    every: int = 2
     distance_cost: float = 0.0
 
     def due(self, step: Int[Array, ""]) -> Bool[Array, ""]:
         """Tell whether a step updates the scores."""
-        return (step % _EVERY == 0) & (step < int(_FROZEN_FROM * self.steps))
+        return (step % self.every == 0) & (step < int(_FROZEN_FROM * self.steps))
 
     def update(
         self,
