@@ -170,3 +170,7 @@ def test_wrong_settings():
         TrainingConfig(layers=(8,), recipe="paper", prune=0.5)
     with pytest.raises(TrainingError, match=r"^Setting 'prune_steps' is 0, expected 1…1073741823$"):
         TrainingConfig(layers=(8,), prune_steps=0)
+    with pytest.raises(
+        TrainingError, match=r"^Setting 'prune_steps' is 50, but 'prune' is 0: nothing is pruned$"
+    ):
+        TrainingConfig(layers=(8,), prune_steps=50)

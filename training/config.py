@@ -235,6 +235,10 @@ class TrainingConfig:
     def _check_area(self) -> None:
         if not 0 <= self.prune < 1:
             raise TrainingError(f"Setting 'prune' is {self.prune}, expected 0 or a share below 1")
+        if not self.prune and self.prune_steps != _default("prune_steps"):
+            raise TrainingError(
+                f"Setting 'prune_steps' is {self.prune_steps}, but 'prune' is 0: nothing is pruned"
+            )
         wanted = {"area_weight": _AREA_RECIPES, "prune": _PRUNE_RECIPES}
         for name, recipes in wanted.items():
             if getattr(self, name) and self.recipe not in recipes:
