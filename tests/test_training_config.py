@@ -135,6 +135,7 @@ def test_outputs_cannot_be_shared(outputs):
         ({"minority": -0.1}, "Setting 'minority' is -0.1, expected 0…1"),
         ({"learning_rate": 0.0}, "Setting 'learning_rate' is 0.0, expected a positive number"),
         ({"tau": -2.0}, "Setting 'tau' is -2.0, expected a positive number"),
+        ({"tau_start": 0.0}, "Setting 'tau_start' is 0.0, expected a positive number"),
         (
             {"commitment_max": float("inf")},
             "Setting 'commitment_max' is inf, expected 0 or a positive number",
@@ -157,6 +158,11 @@ def test_setting_out_of_range(settings, message):
         (
             {"recipe": "dlgn", "noise": 0.5},
             "Setting 'noise' is 0.5, but it is of the recipe 'noise', not of 'dlgn'",
+        ),
+        (
+            {"tau_start": 20.0, "recipe": "paper"},
+            "Setting 'tau_start' is 20.0, but it is of the recipe 'hard' or 'noise' or "
+            "'paper-then-hard', not of 'paper'",
         ),
         (
             {"commitment_max": 0.0},

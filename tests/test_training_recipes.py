@@ -163,6 +163,15 @@ def test_hard_loss_is_the_cross_entropy():
     assert float(loss) == pytest.approx(expected, rel=1e-5)
 
 
+def test_tau_falls_geometrically_from_where_it_starts():
+    scores, labels = jnp.array([[3.0, -1.0], [0.0, 2.0]]), jnp.array([0, 0])
+    (phase,) = make_phases(TrainingConfig(layers=(2,), tau_start=8.0), tau=2.0)
+    for progress, tau in ((0.0, 8.0), (0.5, 4.0), (1.0, 2.0)):
+        falling = phase.recipe.loss((), scores, labels, jnp.float32(progress))
+        constant = HardRecipe(tau).loss((), scores, labels, jnp.float32(progress))
+        assert float(falling) == pytest.approx(float(constant), rel=1e-6)
+
+
 def test_paper_loss_is_the_squared_error_from_plus_and_minus_one_and_the_commitment():
     recipe = PaperRecipe(tau=2.0, commitment_max=0.5, commitment_power=2.0)
     scores = jnp.array([[4.0], [-2.0]])

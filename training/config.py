@@ -115,6 +115,10 @@ class TrainingConfig:
     tau : float, optional
         Divisor from class scores to logits. Left out, it is the square root of the number of
         outputs per class for ``paper`` and ``dlgn``, half of that for the others.
+    tau_start : float, optional
+        What tau falls from, geometrically over the training: a larger one makes early gradients
+        less noisy. Left out, tau does not change. Of the recipes ``hard``, ``noise`` and
+        ``paper-then-hard`` only.
     commitment_max, commitment_power : float
         λ_max and γ of the commitment loss; of the recipes ``paper`` and ``paper-then-hard`` only.
     evaluate_every : int
@@ -164,6 +168,7 @@ class TrainingConfig:
     learning_rate: float = 0.02
     schedule: Schedule = "cosine"
     tau: float | None = None
+    tau_start: float | None = None
     commitment_max: float = 0.1
     commitment_power: float = 2.0
     evaluate_every: int = 250
@@ -223,7 +228,7 @@ class TrainingConfig:
             value = getattr(self, name)
             if not 0 <= value <= 1:
                 raise TrainingError(f"Setting {name!r} is {value}, expected 0…1")
-        for name in ("learning_rate", "tau", "wire_rate"):
+        for name in ("learning_rate", "tau", "tau_start", "wire_rate"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise TrainingError(f"Setting {name!r} is {value}, expected a positive number")
@@ -394,6 +399,7 @@ _USED_WITH: dict[str, tuple[str, tuple[str, ...]]] = {
     "complexity_weight": ("recipe", _AREA_RECIPES),
     "commitment_max": ("recipe", ("paper", "paper-then-hard")),
     "commitment_power": ("recipe", ("paper", "paper-then-hard")),
+    "tau_start": ("recipe", _PRUNE_RECIPES),
     "noise": ("recipe", ("noise",)),
     "noise_kind": ("recipe", ("noise",)),
     "window": ("wiring", ("local",)),

@@ -68,6 +68,7 @@ def _hard(config: TrainingConfig, tau: float) -> HardRecipe:
         # Of no use without noise, and trainings that differ only in the seed then share their code.
         config.seed if config.recipe == "noise" else 0,
         _area(config),
+        config.tau_start / tau if config.tau_start else 1.0,
     )
 
 

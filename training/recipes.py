@@ -103,7 +103,7 @@ class HardRecipe:
     Parameters
     ----------
     tau : float
-        Divisor from class scores to logits.
+        Divisor from class scores to logits, at the end of the training.
     complexity_weight : float
         Weight β of R_F in the loss.
     noise : float
@@ -114,6 +114,8 @@ class HardRecipe:
         Seed of the noise.
     area : AreaTerm, optional
         What to charge for the area of gates.
+    softer : float
+        How many times as large the divisor is at the start. It falls geometrically.
     """
 
     tau: float
@@ -125,6 +127,7 @@ class HardRecipe:
     noise_kind: NoiseKind = "normal"
     seed: int = 0
     area: AreaTerm | None = None
+    softer: float = 1.0
 
     def init(self, num_gates: int, generator: np.random.Generator) -> Float[Array, "gate row"]:
         """Return tables within [−1, 1]."""
@@ -162,7 +165,8 @@ class HardRecipe:
         progress: Float[Array, ""],
     ) -> Float[Array, ""]:
         """Return the error of the scores, plus R_F and the area if they have a weight."""
-        logits = round_gradient(scores, tau=self.tau) / self.tau
+        rounded = round_gradient(scores, tau=self.tau * min(1.0, self.softer))
+        logits = rounded / self._tau_at(progress)
         total = task_loss(self.objective, logits, labels)
         if self.complexity_weight:
             tables = jnp.concatenate(parameters)
@@ -170,6 +174,9 @@ class HardRecipe:
         if self.area is not None:
             total = total + self.area.loss(parameters, valence=self.valence)
         return total
+
+    def _tau_at(self, progress: Float[Array, ""]) -> Float[Array, ""] | float:
+        return self.tau if self.softer == 1 else self.tau * self.softer ** (1 - progress)
 
     def constrain(self, parameters: Parameters) -> Parameters:
         """Clip the entries, so that none runs away from where it can still change the table."""
