@@ -6,7 +6,7 @@ import pytest
 
 from trilut.data import Split
 from trilut.training import TrainingError, fit_encoder
-from trilut.training.samples import encode, mirrored, move_images, shifted
+from trilut.training.samples import encode, mirrored, move_images, shifted, turned
 
 
 def test_images_move_in_all_directions():
@@ -32,6 +32,23 @@ def test_images_are_mirrored_colour_by_colour():
     assert mirrored(image)[0].tolist() == [1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10]
 
 
+def test_images_are_turned_about_their_centre():
+    image = np.arange(18, dtype=np.uint8).reshape(2, 9)
+    assert turned(image, 90)[0].tolist() == [2, 5, 8, 1, 4, 7, 0, 3, 6]
+    np.testing.assert_array_equal(turned(image, 180), image[:, ::-1])
+    np.testing.assert_array_equal(turned(image, 0), image)
+    # What is turned in from outside is the edge.
+    assert turned(image, 45)[0].tolist() == [1, 2, 5, 0, 4, 8, 3, 6, 7]
+
+
+def test_turned_images_are_trained_on_too():
+    split, encoder = some_images(np.uint8)
+    samples = move_images(encoder, split, turn=90)
+    assert samples.num_samples == 5 * 20
+    inputs, _ = samples.batch(jnp.arange(20, 40))
+    np.testing.assert_array_equal(inputs, encoder.encode(turned(split.x, -90)))
+
+
 def test_no_shift_is_the_image_itself():
     images = np.arange(32.0).reshape(2, 16)
     (same,) = shifted(images, 0)
@@ -42,7 +59,7 @@ def test_features_that_are_no_image():
     for change in (mirrored, lambda x: shifted(x, 1)):
         with pytest.raises(
             TrainingError,
-            match=r"^Settings 'shift' and 'mirror' need square images, but there are 13 features$",
+            match=r"^Settings 'shift', 'turn' and 'mirror' need square images, but there are 13 f",
         ):
             change(np.zeros((1, 13)))
 
@@ -88,7 +105,7 @@ def test_images_with_missing_pixels_are_not_moved():
     images[3, 4] = np.nan
     with pytest.raises(
         TrainingError,
-        match=r"^Settings 'shift' and 'mirror' need images without missing pixels$",
+        match=r"^Settings 'shift', 'turn' and 'mirror' need images without missing pixels$",
     ):
         move_images(encoder, Split(images, split.y), shift=1, mirror=False)
 
@@ -99,6 +116,7 @@ def test_images_that_are_encoded_upside_down_are_not_moved():
         dataclasses.replace(feature, scale=-1.0, offset=255.0) for feature in encoder.features
     )
     with pytest.raises(
-        TrainingError, match=r"^Settings 'shift' and 'mirror' need features of positive scale$"
+        TrainingError,
+        match=r"^Settings 'shift', 'turn' and 'mirror' need features of positive scale$",
     ):
         move_images(dataclasses.replace(encoder, features=features), split, shift=1, mirror=False)

@@ -102,6 +102,9 @@ class TrainingConfig:
         or it is left out.
     shift : int
         Largest shift, in pixels and in both directions, of the images that are trained on.
+    turn : float
+        Largest angle, in degrees, that images are turned by to either side to be trained on: by
+        all of it and by half of it.
     mirror : bool
         Whether to train on images with left and right exchanged, too.
     steps : int
@@ -162,6 +165,7 @@ class TrainingConfig:
     bits: int = 8
     minority: float = 0.0
     shift: int = 0
+    turn: float = 0.0
     mirror: bool = False
     steps: int = 3000
     batch: int = 100
@@ -378,7 +382,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
 
 _WEIGHTS = (
     *("commitment_max", "commitment_power", "complexity_weight", "noise", "distance_cost"),
-    "area_weight",
+    *("area_weight", "turn"),
 )
 
 _PRUNE_RECIPES = ("hard", "noise", "paper-then-hard")

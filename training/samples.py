@@ -15,7 +15,20 @@ from trilut.encoder import Encoder
 from trilut.training.config import TrainingError
 from trilut.training.network import Samples
 
-__all__ = ["MovedImages", "TrainingSamples", "encode", "mirrored", "move_images", "shifted"]
+__all__ = [
+    "MovedImages",
+    "TrainingSamples",
+    "encode",
+    "mirrored",
+    "move_images",
+    "shifted",
+    "turned",
+]
+
+_MOVES = "Settings 'shift', 'turn' and 'mirror'"
+
+# The parts of the largest angle that images are turned by; not at all first.
+_TURNS = (0.0, -1.0, -0.5, 0.5, 1.0)
 
 # What numpy calls these; the aliases keep signatures on one line.
 Images = NDArray[np.float64 | np.uint8 | np.int64]
@@ -83,8 +96,10 @@ def encode(encoder: Encoder, split: Split) -> Samples:
     return Samples(jnp.asarray(encoder.encode(split.x)), labels)
 
 
-def move_images(encoder: Encoder, split: Split, *, shift: int, mirror: bool) -> MovedImages:
-    """Return the images of a split, with all shifted and mirrored ones.
+def move_images(
+    encoder: Encoder, split: Split, *, shift: int = 0, turn: float = 0.0, mirror: bool = False
+) -> MovedImages:
+    """Return the images of a split, with all shifted, turned and mirrored ones.
 
     Raises
     ------
@@ -92,8 +107,10 @@ def move_images(encoder: Encoder, split: Split, *, shift: int, mirror: bool) -> 
         If the features are no image, or some are missing.
     """
     if np.isnan(split.x).any():
-        raise TrainingError("Settings 'shift' and 'mirror' need images without missing pixels")
+        raise TrainingError(f"{_MOVES} need images without missing pixels")
     moves = shifted(np.arange(split.x.shape[1])[None], shift)
+    if turn:
+        moves = [turned(move, turn * part) for part in _TURNS for move in moves]
     if mirror:
         moves = [*moves, *map(mirrored, moves)]
     values, ranks = _rank(split.x)
@@ -127,7 +144,7 @@ def _rank_thresholds(encoder: Encoder, values: Images) -> tuple[Integers, Intege
     columns = np.broadcast_to(values[:, None], (len(values), len(encoder.features)))
     levels = encoder.quantize(columns).values[:, encoder.feature]
     if np.any(np.diff(levels, axis=0) < 0):
-        raise TrainingError("Settings 'shift' and 'mirror' need features of positive scale")
+        raise TrainingError(f"{_MOVES} need features of positive scale")
     return (levels < encoder.low).sum(axis=0), (levels < encoder.high).sum(axis=0)
 
 
@@ -152,6 +169,25 @@ def shifted(x: Images, shift: int) -> list[Images]:
     ]
 
 
+def turned(x: Images, degrees: float) -> Images:
+    """Return images turned to the left about their centres, without new values.
+
+    A pixel becomes the one next to where it comes from, or the nearest at the edge. Images and
+    errors are as for :func:`shifted`.
+    """
+    images = _as_images(x)
+    side = images.shape[3]
+    middle, angle = (side - 1) / 2, math.radians(degrees)
+    row, column = np.mgrid[:side, :side] - middle
+    from_row = math.cos(angle) * row + math.sin(angle) * column
+    from_column = math.cos(angle) * column - math.sin(angle) * row
+    nearest = [
+        np.clip(np.rint(place + middle), 0, side - 1).astype(int)
+        for place in (from_row, from_column)
+    ]
+    return images[:, :, nearest[0], nearest[1]].reshape(x.shape)
+
+
 def mirrored(x: Images) -> Images:
     """Return images with left and right exchanged; they and errors are as for :func:`shifted`."""
     return _as_images(x)[:, :, :, ::-1].reshape(x.shape)
@@ -168,6 +204,4 @@ def _as_images(x: Images) -> Images:
         side = math.isqrt(num_features // channels)
         if channels * side**2 == num_features:
             return x.reshape(-1, channels, side, side)
-    raise TrainingError(
-        f"Settings 'shift' and 'mirror' need square images, but there are {num_features} features"
-    )
+    raise TrainingError(f"{_MOVES} need square images, but there are {num_features} features")

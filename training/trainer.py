@@ -227,8 +227,10 @@ def _data_provenance(dataset: Dataset) -> dict[str, object]:
 def _training_samples(
     encoder: Encoder, dataset: Dataset, config: TrainingConfig
 ) -> TrainingSamples:
-    if config.shift or config.mirror:
-        return move_images(encoder, dataset.train, shift=config.shift, mirror=config.mirror)
+    if config.shift or config.turn or config.mirror:
+        return move_images(
+            encoder, dataset.train, shift=config.shift, turn=config.turn, mirror=config.mirror
+        )
     return encode(encoder, dataset.train)
 
 

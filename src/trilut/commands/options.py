@@ -148,6 +148,9 @@ def add_training_options(parser: argparse.ArgumentParser, *, is_single: bool = F
         "--shift", metavar="N", type=int, help="train on images moved by up to N pixels, too"
     )
     options.add_argument(
+        "--turn", metavar="A", type=float, help="train on images turned by up to A degrees, too"
+    )
+    options.add_argument(
         "--mirror",
         action="store_const",
         const=True,
@@ -259,8 +262,8 @@ def training_settings(args: argparse.Namespace) -> dict[str, Any]:
     names = (
         *("recipe", "layers", "wiring", "window", "candidates", "distance_cost", "skip"),
         *("output_layers", "thresholds", "delta", "valence", "steps", "batch", "learning_rate"),
-        *("spacing", "minority", "shift", "mirror", "bits", "area_weight", "prune", "prune_steps"),
-        "seed",
+        *("spacing", "minority", "shift", "turn", "mirror", "bits", "area_weight", "prune"),
+        *("prune_steps", "seed"),
     )
     settings = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     texts = getattr(args, "set", [])
