@@ -1,6 +1,7 @@
 """JAX at its strictest, shapes checked where arrays are computed with, golden files, no skips."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,9 @@ install_import_hook([f"trilut.training.{module}" for module in _MODULES], "beart
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+# Under nohup it is ignored, here and in what the tests start, and some tests are about it.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 _GOLDEN = Path(__file__).parent / "golden"
 
