@@ -118,18 +118,31 @@ def _step(
         progress = (state.step + 1).astype(scores.dtype) / task.total_steps
         return recipe.loss(parameters, scores, labels, progress), values
 
-    probes = None if task.search is None else zero_probes(state.parameters, len(labels))
-    gradient_of = jax.value_and_grad(loss_of, argnums=(0, 1), has_aux=True)
-    (loss, values), (gradient, slots) = gradient_of(state.parameters, probes)
+    def learn() -> tuple[Float[Array, ""], Parameters, Wiring, Search]:
+        (loss, _), gradient = jax.value_and_grad(loss_of, has_aux=True)(state.parameters, None)
+        return loss, gradient, state.wiring, state.search
+
+    def learn_and_rewire(
+        rules: WireSearch,
+    ) -> tuple[Float[Array, ""], Parameters, Wiring, Search]:
+        probes = zero_probes(state.parameters, len(labels))
+        gradient_of = jax.value_and_grad(loss_of, argnums=(0, 1), has_aux=True)
+        (loss, values), (gradient, slots) = gradient_of(state.parameters, probes)
+        return loss, gradient, *_rewire(rules, state, slots, values, inputs, task.topology)
+
+    if task.search is None:
+        loss, gradient, wiring, search = learn()
+    else:
+        # The gradient to the slots takes as long as all else, and most steps do not need it.
+        loss, gradient, wiring, search = jax.lax.cond(
+            task.search.due(state.step), functools.partial(learn_and_rewire, task.search), learn
+        )
     # Optax counts steps in integers and mixes them with floats.
     with jax.numpy_dtype_promotion("standard"):
         update, optimizer = task.optimizer.update(gradient, state.optimizer)
     parameters = recipe.constrain(optax.apply_updates(state.parameters, update))
     if state.frozen:
         parameters = tuple(map(_unless_frozen, state.frozen, state.parameters, parameters))
-    wiring, search = state.wiring, state.search
-    if task.search is not None:
-        wiring, search = _rewire(task.search, state, slots, values, inputs, task.topology)
     return State(parameters, wiring, search, optimizer, state.step + 1, state.frozen), loss
 
 
@@ -147,18 +160,14 @@ def _rewire(
     inputs: Float[Array, "input batch"],
     topology: Topology,
 ) -> tuple[Wiring, Search]:
-    """Return the wiring and the search after a step, most often unchanged."""
-
-    def update() -> tuple[Wiring, Search]:
-        search = tuple(
-            rules.update(
-                layer_search,
-                jnp.concatenate(slots[layer]),
-                sources(values[:layer], inputs, topology),
-                state.step,
-            )
-            for layer, layer_search in enumerate(state.search)
+    """Return the wiring and the search after an update."""
+    search = tuple(
+        rules.update(
+            layer_search,
+            jnp.concatenate(slots[layer]),
+            sources(values[:layer], inputs, topology),
+            state.step,
         )
-        return choose_wires(rules, search), search
-
-    return jax.lax.cond(rules.due(state.step), update, lambda: (state.wiring, state.search))
+        for layer, layer_search in enumerate(state.search)
+    )
+    return choose_wires(rules, search), search
