@@ -141,7 +141,8 @@ def run(row: Row, seed: int, runs: Path, kept: Kept) -> None:
 
         def progress(step: int, steps: int, loss: float, accuracy: float) -> None:
             clock.save()
-            stage.step(f"step {step} of {steps}, loss {loss:.3f}, validation {accuracy:.2%}")
+            text = f"loss {loss:.3f}, validation {accuracy:.2%}"
+            stage.update(step, steps, text, unit="step")
 
         trained = train(
             dataset, config, encoder=encoder, progress=progress, directory=directory, resume=True

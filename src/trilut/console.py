@@ -1,5 +1,6 @@
 """Talk on the terminal: progress on stderr, results on stdout."""
 
+import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from rich.progress import (
     BarColumn,
     Progress,
     SpinnerColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -22,6 +24,7 @@ from trilut import interrupt, tables
 __all__ = ["Stage", "print_table", "print_tables", "stages", "talk"]
 
 _WIDEST = 1000
+_SECONDS_BETWEEN_LINES = 30
 _stderr = Console(stderr=True, highlight=False)
 
 
@@ -35,35 +38,66 @@ class _Results(Console):
 
 def talk(message: str) -> None:
     """Say something to the user, beside the results."""
-    _stderr.print(escape(message))
+    # A line of a log stays one, to be searched.
+    _stderr.print(escape(message), soft_wrap=not _stderr.is_terminal)
 
 
 class Stage:
-    """One line of progress."""
+    """One line of progress, or without a terminal a line of a log now and then."""
 
     def __init__(self, progress: Progress, name: str):
         self._progress = progress
         self._name = name
-        self._task = progress.add_task(escape(name), total=None, info="")
+        task = progress.add_task(escape(name), total=None, info="")
+        self._task = progress.tasks[task]
+        self._logged: float | None = None
         if not _stderr.is_terminal:
             talk(f"{name} …")
 
-    def update(self, done: int, total: int, info: str = "") -> None:
-        """Move the bar, with a few words beside it."""
+    def update(self, done: int, total: int, info: str = "", *, unit: str = "") -> None:
+        """Move the bar, with a few words beside it.
+
+        Parameters
+        ----------
+        unit : str
+            What is counted, for a log; without it, a log has only the percentage.
+        """
         interrupt.check()
-        self._progress.update(self._task, completed=done, total=total, info=escape(info))
+        self._progress.update(self._task.id, completed=done, total=total, info=escape(info))
+        if not _stderr.is_terminal and self._is_due():
+            self._logged = self._task.get_time()
+            counted = f"{unit} {done} of {total}" if unit else ""
+            percentage = f"{100 * done // max(total, 1)} %"
+            parts = (counted, percentage, _time_left(self._task), info)
+            talk(f"{self._name}: {', '.join(filter(None, parts))}")
+
+    def _is_due(self) -> bool:
+        """Whether to write a line: soon in what takes long, never in what is soon done."""
+        task = self._task
+        if self._logged is None:
+            expected = (task.elapsed or 0) + (task.time_remaining or 0)
+            return expected >= _SECONDS_BETWEEN_LINES
+        return task.finished or task.get_time() - self._logged >= _SECONDS_BETWEEN_LINES
 
     def step(self, info: str) -> None:
         """Say what the stage is doing now, when its length is not known."""
         interrupt.check()
-        self._progress.update(self._task, info=escape(info))
+        self._progress.update(self._task.id, info=escape(info))
 
     def finish(self, info: str) -> None:
         """Fill the bar; what is said stays on the screen."""
         interrupt.check()
-        self._progress.update(self._task, completed=1, total=1, info=escape(info))
+        self._progress.update(self._task.id, completed=1, total=1, info=escape(info))
         if not _stderr.is_terminal:
             talk(f"{self._name}: {info}")
+
+
+def _time_left(task: Task) -> str:
+    """Say when a task will be done, if that is known."""
+    if not task.time_remaining:
+        return ""
+    hours, minutes = divmod(math.ceil(task.time_remaining / 60), 60)
+    return f"about {hours} h {minutes} min left" if hours else f"about {minutes} min left"
 
 
 @contextmanager
@@ -77,8 +111,14 @@ def stages() -> Iterator["Stages"]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[info]}"),
     )
-    # Without a terminal a bar is noise; then a stage says a line at its start and at its end.
-    with Progress(*columns, console=_stderr, disable=not _stderr.is_terminal) as progress:
+    with Progress(
+        *columns,
+        console=_stderr,
+        # By default updates older than 30 s are forgotten, and a long training has no others.
+        speed_estimate_period=math.inf,
+        # Without a terminal a bar is noise; then a stage says lines.
+        disable=not _stderr.is_terminal,
+    ) as progress:
         yield Stages(progress)
 
 

@@ -204,7 +204,8 @@ def _train(
     stage.step("compiling")
 
     def progress(step: int, steps: int, loss: float, accuracy: float) -> None:
-        stage.update(step, steps, f"loss {loss:.4f}, hardened {percent(accuracy)}")
+        info = f"loss {loss:.4f}, validation {percent(accuracy)}"
+        stage.update(step, steps, info, unit="step")
 
     with interrupt.deferred():
         from trilut.training import TrainingConfig, layer_accuracies, make_mesh, train
