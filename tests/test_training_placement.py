@@ -12,6 +12,8 @@ from trilut.training import TrainingConfig, TrainingError, make_mesh, train
 
 PLAIN = {"layers": (48, 24, 12), "steps": 30, "evaluate_every": 15, "batch": 32}
 LEARNED = {**PLAIN, "layers": (30, 12), "wiring": "learned", "skip": True, "output_layers": 2}
+# 600 slots in three blocks, with candidates of their own each.
+BLOCKS = {**PLAIN, "layers": (300, 12), "wiring": "learned", "candidates": 8, "distance_cost": 0.5}
 
 CHILD = """
 import json
@@ -28,8 +30,8 @@ from trilut import digest
 from trilut.data import load_dataset
 from trilut.training import TrainingConfig, make_mesh, train
 
-def progress(step, *rest):
-    if step == stop:
+def progress(measured, steps):
+    if measured["step"] == stop:
         raise KeyboardInterrupt
 
 
@@ -83,8 +85,9 @@ def expected(settings):
 @pytest.mark.parametrize(
     ("settings", "meshes"),
     [
-        pytest.param(PLAIN, [(4, 1), (1, 4)], id="plain"),
-        pytest.param(LEARNED, [(2, 2), (1, 4)], id="learned", marks=pytest.mark.slow),
+        pytest.param(PLAIN, [(4, 1)], id="plain"),
+        pytest.param(LEARNED, [(1, 4)], id="learned"),
+        pytest.param(BLOCKS, [(2, 2)], id="blocks"),
     ],
 )
 def test_four_devices_learn_what_one_does(settings, meshes):
@@ -96,15 +99,14 @@ def two_processes(directory, *, stop=None):
     """Train in two processes of two devices each, and return what each of them prints."""
     address = f"localhost:{free_port()}"
     shared = {"devices": 2, "directory": str(directory), "stop": stop}
-    processes = [start(PLAIN, [(2, 2)], **shared, join=[address, 2, number]) for number in (0, 1)]
+    processes = [start(LEARNED, [(2, 2)], **shared, join=[address, 2, number]) for number in (0, 1)]
     return [digests(process) for process in processes]
 
 
-@pytest.mark.slow
 def test_two_processes_learn_what_one_does_though_they_are_stopped(tmp_path):
     assert two_processes(tmp_path, stop=15) == [[], []]
     assert json.loads((tmp_path / "checkpoint.json").read_text())["step"] == 15
-    assert two_processes(tmp_path) == [[expected(PLAIN)]] * 2
+    assert two_processes(tmp_path) == [[expected(LEARNED)]] * 2
     assert json.loads((tmp_path / "checkpoint.json").read_text())["step"] == 30
     assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 2
 

@@ -5,7 +5,7 @@ import pytest
 
 from trilut.data import load_dataset
 from trilut.metrics import accuracy
-from trilut.training import TrainingConfig, train
+from trilut.training import TrainingConfig, fit_dataset, train
 from trilut.training.search import LayerSearch, WireSearch, start_search
 
 
@@ -37,6 +37,21 @@ def test_a_far_wire_has_to_be_stronger():
     # The one gate lies in the middle; the second and third source are nearest to it.
     assert WireSearch(rate=0.1, steps=10).choose(search).a.tolist() == [3]
     assert rules.choose(make_search([[1, 0.3, 0, 1.2], [0] * 4])).a.tolist() == [1]
+
+
+def test_distance_cost_shortens_the_wires():
+    wine = load_dataset("wine")
+
+    def mean_length(cost):
+        settings = {"layers": (60, 30), "wiring": "learned", "steps": 200, "batch": 32}
+        fitted = fit_dataset(wine, TrainingConfig(distance_cost=cost, **settings))
+        parents = fitted.learned.wiring[1]
+        own = (np.arange(30) + 0.5) / 30
+        return np.mean([np.abs((np.asarray(p) + 0.5) / 60 - own) for p in (parents.a, parents.b)])
+
+    # Without a cost, wires are as long as between two places drawn at random.
+    assert mean_length(0.0) == pytest.approx(1 / 3, abs=0.1)
+    assert mean_length(4.0) < 0.2
 
 
 def test_scores_move_towards_what_lowers_the_loss():

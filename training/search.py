@@ -8,8 +8,9 @@ slot's value has, correlated with the candidates' values: one matrix product a l
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -134,8 +135,7 @@ class WireSearch:
 
         by_block = gradient.reshape(num_blocks, num_slots, -1)
         blocks = (search.candidates, search.scores, search.momentum, by_block)
-        # Block by block, because one of them fits the caches and all of them do not.
-        scores, momentum = jax.lax.map(update_block, blocks)
+        scores, momentum = _each_block(update_block, blocks)
         return search._replace(scores=scores, momentum=momentum)
 
     def choose(self, search: LayerSearch) -> LayerWiring:
@@ -143,11 +143,18 @@ class WireSearch:
         strength = jnp.abs(search.scores)
         if self.distance_cost:
             strength = strength - self.distance_cost * _distance(search)
-        best = jax.lax.map(_first_highest, strength)[:, :, None]
+        best = _each_block(_first_highest, strength)[:, :, None]
         score = jnp.take_along_axis(search.scores, best, axis=2)
         sign_a, sign_b = jnp.split(jnp.where(score < 0, -1.0, 1.0).ravel(), 2)
         a, b = jnp.split(jnp.take_along_axis(search.candidates, best[:, :, 0], axis=1).ravel(), 2)
         return LayerWiring(a, b, sign_a, sign_b)
+
+
+def _each_block(function: Callable[[Any], Any], blocks: Any) -> Any:
+    """Apply a function to one block after the other: one fits the caches, all of them do not."""
+    (num_blocks,) = {len(array) for array in jax.tree.leaves(blocks)}
+    # A loop of one turn would keep XLA from using the buffers again.
+    return jax.lax.map(function, blocks) if num_blocks > 1 else jax.vmap(function)(blocks)
 
 
 def _first_highest(strength: Float[Array, "slot candidate"]) -> Int[Array, " slot"]:

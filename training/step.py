@@ -133,7 +133,7 @@ def _step(
     if task.search is None:
         loss, gradient, wiring, search = learn()
     else:
-        # The gradient to the slots takes as long as all else, and most steps do not need it.
+        # The gradient to the slots takes as long as all else, and not every step needs it.
         loss, gradient, wiring, search = jax.lax.cond(
             task.search.due(state.step), functools.partial(learn_and_rewire, task.search), learn
         )
