@@ -31,6 +31,7 @@ from trilut.errors import TrilutError
 from trilut.files import make_directory, write_atomically
 from trilut.format import save
 from trilut.training import (
+    Measurement,
     TrainingConfig,
     TrainingResult,
     equal_information,
@@ -69,6 +70,7 @@ def main() -> None:
     )
     parser.add_argument("--only", metavar="ROW,…", help="rows, families of rows, or data sets")
     parser.add_argument("--seeds", metavar="N", type=int, help="seeds of each row, at most its own")
+    parser.add_argument("--seed", metavar="K", type=int, help="this seed only")
     parser.add_argument(
         "--quick", action="store_true", help="one seed, 50 steps: does it run at all?"
     )
@@ -81,13 +83,15 @@ def main() -> None:
     rows = [shortened(row) if args.quick else row for row in ROWS if wanted(row, args.only)]
     if not rows:
         parser.error(f"no row is called {args.only!r}")
+    all_rows = [shortened(row) if args.quick else row for row in ROWS]
     if not args.table:
         # All rows with one seed come first: a table cut short is then broad rather than deep.
         for seed in range(max(row.seeds for row in rows)):
             for row in rows:
-                if seed < min(row.seeds, args.seeds or row.seeds):
+                if seed < min(row.seeds, args.seeds or row.seeds) and args.seed in (None, seed):
                     run(row, seed, runs, kept)
-    write_table(kept, page, [shortened(row) if args.quick else row for row in ROWS])
+                    write_table(kept, page, all_rows)
+    write_table(kept, page, all_rows)
 
 
 def wanted(row: Row, only: str | None) -> bool:
@@ -139,10 +143,10 @@ def run(row: Row, seed: int, runs: Path, kept: Kept) -> None:
     with stages() as show:
         stage = show.start(f"{row.name} seed {seed}")
 
-        def progress(step: int, steps: int, loss: float, accuracy: float) -> None:
+        def progress(measured: Measurement, steps: int) -> None:
             clock.save()
-            text = f"loss {loss:.3f}, validation {accuracy:.2%}"
-            stage.update(step, steps, text, unit="step")
+            text = f"loss {measured['loss']:.3f}, validation {measured['accuracy']:.2%}"
+            stage.update(measured["step"], steps, text, unit="step")
 
         trained = train(
             dataset, config, encoder=encoder, progress=progress, directory=directory, resume=True

@@ -160,8 +160,9 @@ ROWS: tuple[Row, ...] = (
         "cifar",
         "cifar10",
         {
-            **{**_CALM, "wire_every": 8, "wire_rate": 0.1, "candidates": 256, "shift": 2},
-            **{"layers": (64_000,), "thresholds": 7, "tau": 112.0, "steps": 6000},
+            **{**_CALM, "wire_every": 8, "wire_rate": 0.6, "candidates": 256, "shift": 2},
+            **{"layers": (64_000,), "thresholds": 5, "delta": 1.0, "spacing": "quantile"},
+            **{"learning_rate": 0.1, "tau": 112.0, "steps": 12_000},
         },
         target=57.7,
     ),

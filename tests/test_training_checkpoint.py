@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import os
 import signal
@@ -30,9 +31,9 @@ from pathlib import Path
 from trilut.data import load_dataset
 from trilut.training import TrainingConfig, train
 
-def progress(step, *rest):
-    print(step, flush=True)
-    if step == 80:
+def progress(measured, steps):
+    print(measured["step"], flush=True)
+    if measured["step"] == 80:
         sys.stdin.read()
 
 settings = {**eval(sys.argv[2]), "layers": (24, 12)}
@@ -87,7 +88,7 @@ def test_killed_training_goes_on_bit_for_bit(wine, tmp_path):
         config,
         directory=tmp_path / "killed",
         resume=True,
-        progress=lambda step, *_: steps.append(step),
+        progress=lambda measured, _: steps.append(measured["step"]),
     )
     assert steps[0] == stopped + 20
     whole = train(wine, config, directory=tmp_path / "whole")
@@ -111,8 +112,8 @@ def test_finished_training_is_only_read(wine, tmp_path):
 
 
 def test_interrupted_training_is_saved(wine, tmp_path):
-    def interrupt(step, *_):
-        if step == 20:
+    def interrupt(measured, _):
+        if measured["step"] == 20:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -164,15 +165,52 @@ def test_checkpoint_does_not_fit(wine, tmp_path):
     )
 
 
-def test_divergence_asks_for_a_new_start(wine, tmp_path):
-    settings = {"recipe": "paper", "layers": (12, 6), "evaluate_every": 1, "schedule": "constant"}
-    config = TrainingConfig(learning_rate=1e19, steps=20, **settings)
+def test_diverged_training_goes_on_with_a_lower_rate(wine, tmp_path, monkeypatch):
+    config = TrainingConfig(**SHORT, learning_rate=0.02)
+    monkeypatch.setattr("trilut.training.loop._DIVERGED", 0.0)
     with pytest.raises(
         TrainingError,
-        match=r"^Loss is inf after 2 steps; "
-        r"start anew with --restart and a learning rate below 1e\+19$",
+        match=r"^Loss has grown from \S+ to \S+ after 40 steps; go on from step 20, "
+        r"the last one saved, with --resume and a learning rate below 0\.02$",
     ):
         train(wine, config, directory=tmp_path)
+    assert json.loads((tmp_path / "checkpoint.json").read_text())["step"] == 20
+    monkeypatch.undo()
+    lower = dataclasses.replace(config, learning_rate=0.01)
+    result = train(wine, lower, directory=tmp_path, resume=True)
+    assert [line["learning_rate"] for line in lines(tmp_path)] == [0.02, 0.01]
+    assert result.netlist.provenance["learning_rates"] == [
+        {"learning_rate": 0.02, "until": 20},
+        {"learning_rate": 0.01, "until": 40},
+    ]
+    assert resume_error(wine, tmp_path, learning_rate=0.02) == (
+        "Cannot resume from 'RUN/checkpoint.json': "
+        "setting 'learning_rate' is 0.02 now, but was 0.01"
+    )
+
+
+def test_divergence_before_the_first_checkpoint(wine, tmp_path):
+    settings = {"recipe": "paper", "layers": (12, 6), "steps": 20, "schedule": "constant"}
+    with pytest.raises(
+        TrainingError,
+        match=r"^Loss is inf after 20 steps; "
+        r"start anew with --restart and a learning rate below 1e\+19$",
+    ):
+        train(wine, TrainingConfig(learning_rate=1e19, **settings), directory=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["metrics.jsonl"]
+
+
+def test_checkpoint_older_than_a_setting(wine, tmp_path):
+    first = train(wine, TrainingConfig(**SHORT), directory=tmp_path)
+    path = tmp_path / "checkpoint.json"
+    document = json.loads(path.read_text())
+    del document["settings"]["minority"], document["history"][0]["learning_rate"]
+    path.write_text(json.dumps(document))
+    again = train(wine, TrainingConfig(**SHORT), directory=tmp_path, resume=True)
+    assert again.history == first.history
+    assert resume_error(wine, tmp_path, minority=0.1) == (
+        "Cannot resume from 'RUN/checkpoint.json': setting 'minority' is 0.1 now, but was 0.0"
+    )
 
 
 def test_unfinished_training_is_not_thrown_away(tmp_path):

@@ -148,8 +148,8 @@ def test_pruned_training_resumes_bit_for_bit(wine, tmp_path):
     # At the last step before pruning, and in the middle of it.
     for stop in (60, steps[2]):
 
-        def progress(step, *rest, stop=stop):
-            if step == stop:
+        def progress(measured, steps, stop=stop):
+            if measured["step"] == stop:
                 raise StopError
 
         with pytest.raises(StopError):

@@ -1,10 +1,14 @@
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import trilut
 from trilut import digest, load, save
 from trilut.data import Dataset, Split, load_dataset
+from trilut.evaluation import dataset_accuracy
 from trilut.metrics import accuracy, cell_vote_accuracy, encoding_ceiling
+from trilut.sim import evaluate
+from trilut.summary import accuracy_rows
 from trilut.training import (
     TrainingConfig,
     TrainingError,
@@ -14,6 +18,7 @@ from trilut.training import (
     layer_accuracies,
     train,
 )
+from trilut.training.network import forward
 
 SHORT = {"layers": (12, 8), "steps": 100, "evaluate_every": 50}
 
@@ -82,6 +87,42 @@ def test_every_recipe_learns_moons_and_hardens(moons, settings):
     assert accuracy(chosen, moons.test.y) == result.hardened.test
 
 
+@pytest.mark.parametrize("recipe", ["paper", "dlgn"])
+def test_hardening_error_reaches_the_netlist_and_its_summary(moons, recipe):
+    config = TrainingConfig(recipe=recipe, skip=True, output_layers=2, **SHORT)
+    result = train(moons, config)
+    fitted = result.fitted
+    inputs = jnp.asarray(fitted.encoder.encode(moons.test.x).T, jnp.float32)
+    layers = forward(
+        fitted.recipe.layer,
+        fitted.learned.parameters,
+        fitted.learned.wiring,
+        inputs,
+        fitted.topology,
+    )
+    # The circuit has the outputs of a class side by side, those of the lower layer first.
+    soft = np.concatenate([layer[number::2] for number in (0, 1) for layer in layers]).T
+    hard = evaluate(result.netlist, fitted.encoder.encode(moons.test.x))
+    expected = np.mean(np.abs(soft - hard))
+    assert 0 < expected < 2
+    assert result.netlist.provenance["accuracy"]["hardening_error"] == fitted.hardening_error
+    assert fitted.hardening_error == pytest.approx(expected, rel=1e-4)
+    rows = accuracy_rows(dataset_accuracy(result.netlist, moons))
+    assert rows["hardening error"] == (
+        f"{expected:.3f} (distance of a soft output from the circuit's, 0…2)"
+    )
+
+
+@pytest.mark.parametrize("recipe", ["hard", "noise", "paper-then-hard"])
+def test_circuit_that_was_its_own_training_forward_has_no_hardening_error(moons, recipe):
+    result = train(moons, TrainingConfig(recipe=recipe, **SHORT))
+    assert result.fitted.hardening_error is None
+    assert set(result.netlist.provenance["accuracy"]) == {"soft", "hardened"}
+    measured = dataset_accuracy(result.netlist, moons)
+    assert measured["hardening_error"] is None
+    assert "hardening error" not in accuracy_rows(measured)
+
+
 def test_gap_is_told_layer_by_layer(moons):
     config = TrainingConfig(recipe="paper", layers=(24, 16), steps=100, evaluate_every=100)
     fitted = fit_dataset(moons, config)
@@ -115,13 +156,30 @@ def test_both_forms_of_mixture_give_the_same_netlist(moons):
     np.testing.assert_array_equal(folded.table, naive.table)
 
 
+def test_gap_by_layer_is_in_the_history_of_soft_networks(moons):
+    settings = {"layers": (24, 16), "steps": 120, "evaluate_every": 40, "keep": "last"}
+    fitted = fit_dataset(moons, TrainingConfig(recipe="paper", **settings))
+    assert all(line["layers"][-1] == line["accuracy"] for line in fitted.history)
+    assert fitted.history[-1]["layers"] == layer_accuracies(fitted, moons.validation)
+    hard = fit_dataset(moons, TrainingConfig(**settings))
+    assert not any("layers" in line for line in hard.history)
+
+
+def test_gap_by_layer_takes_no_more_samples_than_the_training(moons):
+    settings = {"layers": (24, 16), "steps": 130, "evaluate_every": 10, "batch": 32}
+    fitted = fit_dataset(moons, TrainingConfig(recipe="paper", **settings))
+    steps = [line["step"] for line in fitted.history if "layers" in line]
+    num_measured = 3 * len(moons.validation.y)
+    assert len(steps[:-1]) * num_measured <= 120 * 32 < (len(steps) + 1) * num_measured
+    assert steps[-1] == 130
+
+
 def test_history_and_progress_tell_the_same(moons):
     told = []
     config = TrainingConfig(layers=(12, 8), steps=100, evaluate_every=75)
     result = train(moons, config, progress=lambda *line: told.append(line))
-    assert [line[0] for line in told] == [75, 100]
-    assert {line[1] for line in told} == {100}
-    assert [(line["step"], 100, line["loss"], line["accuracy"]) for line in result.history] == told
+    assert [line["step"] for line in result.history] == [75, 100]
+    assert [(line, 100) for line in result.history] == told
 
 
 def test_steps_do_not_depend_on_where_they_are_measured(moons):

@@ -12,7 +12,7 @@ import json
 import time
 import zipfile
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -37,11 +37,28 @@ _T = TypeVar("_T")
 
 
 class Measurement(TypedDict):
-    """A line of the history: mean loss since the last one, and hardened validation accuracy."""
+    """A line of the history.
+
+    Parameters
+    ----------
+    step : int
+        The steps taken so far.
+    loss : float
+        Its mean since the last line.
+    accuracy : float
+        Validation accuracy of the hardened network.
+    learning_rate : float
+        The setting, which can be lowered when a training is resumed.
+    layers : list of float, optional
+        Validation accuracy with the first n layers hardened, for n = 0 … number of layers, where
+        the training forward is not the circuit. Of a large network not every line has it.
+    """
 
     step: int
     loss: float
     accuracy: float
+    learning_rate: float
+    layers: NotRequired[list[float]]
 
 
 class Snapshot(NamedTuple):
@@ -104,6 +121,11 @@ class Journal:
         The settings of the training.
     samples : TrainingSamples
         What it learns from.
+
+    Attributes
+    ----------
+    saved_step : int or None
+        The step of the checkpoint, if there is one to go on from.
     """
 
     def __init__(self, directory: Path, config: TrainingConfig, samples: TrainingSamples):
@@ -111,6 +133,8 @@ class Journal:
         self._metrics = directory / "metrics.jsonl"
         self._settings = json.loads(json.dumps(dataclasses.asdict(config)))
         self._samples = _digest(samples)
+        self._defaults = {field.name: field.default for field in dataclasses.fields(config)}
+        self.saved_step: int | None = None
         self._saved_at = -float("inf")
         self._save_seconds = 0.0
 
@@ -126,6 +150,7 @@ class Journal:
         """
         is_there = _told_by_the_first_process(self.path.exists())
         snapshot = self._load(fresh) if resume and is_there else fresh
+        self.saved_step = None if snapshot is fresh else snapshot.done
         if jax.process_index() != 0:
             return snapshot
         if snapshot is fresh:
@@ -154,6 +179,7 @@ class Journal:
     def save(self, snapshot: Snapshot) -> None:
         """Save a checkpoint in the place of the one before."""
         started = time.monotonic()
+        self.saved_step = snapshot.done
         file = io.BytesIO()
         arrays = _arrays((snapshot.state, snapshot.kept))
         if jax.process_index() != 0:
@@ -192,7 +218,8 @@ class Journal:
                 raise self._damaged("its arrays have another checksum")
             with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
                 state, kept = _fill((fresh.state, fresh.kept), [arrays[name] for name in arrays])
-            history = tuple(_measurement(line) for line in document["history"])
+            rate = float(document["settings"]["learning_rate"])
+            history = tuple(_measurement(line, rate) for line in document["history"])
             return Snapshot(state, kept, float(document["kept_accuracy"]), history)
         except FormatError as error:
             raise self._damaged(str(error)) from error
@@ -206,8 +233,9 @@ class Journal:
                 f"expected {_VERSION}"
             )
         for name, value in self._settings.items():
-            before = document["settings"].get(name)
-            if value != before:
+            # A checkpoint may be older than a setting.
+            before = document["settings"].get(name, self._defaults[name])
+            if value != before and not (name == "learning_rate" and value < before):
                 raise TrainingError(
                     f"Cannot resume from {str(self.path)!r}: "
                     f"setting {name!r} is {value!r} now, but was {before!r}"
@@ -238,12 +266,16 @@ def _told_by_the_first_process(fact: bool) -> bool:
     return bool(broadcast_one_to_all(np.array(fact))) if jax.process_count() > 1 else fact
 
 
-def _measurement(line: dict[str, Any]) -> Measurement:
-    return {
+def _measurement(line: dict[str, Any], learning_rate: float) -> Measurement:
+    measured: Measurement = {
         "step": int(line["step"]),
         "loss": float(line["loss"]),
         "accuracy": float(line["accuracy"]),
+        "learning_rate": float(line.get("learning_rate", learning_rate)),
     }
+    if "layers" in line:
+        measured["layers"] = list(map(float, line["layers"]))
+    return measured
 
 
 def _digest(samples: TrainingSamples) -> str:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Int
 
 from trilut.training.checkpoint import Journal, Measurement, Snapshot
 from trilut.training.config import TrainingConfig, TrainingError
-from trilut.training.network import Samples, Topology, accuracy
+from trilut.training.network import Samples, Topology, accuracy, accuracy_by_layer
 from trilut.training.placement import Placement
 from trilut.training.prune import prune
 from trilut.training.recipes import Phase, Recipe, harden_tables
@@ -30,8 +30,8 @@ _START, _BATCHES, _WIRES, _PRUNING = 1, 2, 3, 4
 # A mean loss that is so many times the first one will not come back.
 _DIVERGED = 10.0
 
-Progress: TypeAlias = Callable[[int, int, float, float], None]
-"""Called with step, number of steps, mean loss since the last call, hardened accuracy."""
+Progress: TypeAlias = Callable[[Measurement, int], None]
+"""Called with each measurement and the number of all steps."""
 
 
 def fit(
@@ -137,14 +137,40 @@ def _advance(
     done, loss = snapshot.done + num_steps, float(np.mean(np.asarray(losses)))
     # A copy, because the next steps take the buffers of the state.
     learned = place.collect(Learned(state.parameters, state.wiring))
-    _check_loss(loss, done, learned, snapshot, config, is_saved=journal is not None)
-    tables = harden_tables(phase.recipe, learned.parameters)
-    layer = lookup_layer(phase.recipe.valence)
-    measured = accuracy(layer, tables, learned.wiring, validation, task.topology)
-    history = (*snapshot.history, Measurement(step=done, loss=loss, accuracy=measured))
+    _check_loss(loss, done, learned, snapshot, config, journal)
+    layers = _measure_layers(phase, learned, validation, task, config, done)
+    measured = layers[-1]
+    line = Measurement(step=done, loss=loss, accuracy=measured, learning_rate=config.learning_rate)
+    if len(layers) > 1:
+        line["layers"] = layers
+    history = (*snapshot.history, line)
     if config.keep == "last" or measured >= snapshot.kept_accuracy:
         return Snapshot(state, learned, measured, history)
     return Snapshot(state, snapshot.kept, snapshot.kept_accuracy, history)
+
+
+def _measure_layers(
+    phase: Phase,
+    learned: Learned,
+    validation: Samples,
+    task: Task,
+    config: TrainingConfig,
+    done: int,
+) -> list[float]:
+    """Return the accuracy with each number of layers hardened, or with all of them only.
+
+    All are measured as often as needs no more samples than have been trained on.
+    """
+    recipe = phase.recipe
+    tables, hard = harden_tables(recipe, learned.parameters), lookup_layer(recipe.valence)
+    due = math.ceil((len(tables) + 1) * validation.num_samples / config.batch)
+    is_due = done == phase.end or done // due > (done - config.evaluate_every) // due
+    if recipe.is_circuit or not is_due:
+        return [accuracy(hard, tables, learned.wiring, validation, task.topology)]
+    functions, wiring = (recipe.layer, hard), learned.wiring
+    return accuracy_by_layer(
+        functions, learned.parameters, tables, wiring, validation, task.topology
+    )
 
 
 def _check_loss(
@@ -153,12 +179,13 @@ def _check_loss(
     learned: Learned,
     before: Snapshot,
     config: TrainingConfig,
-    *,
-    is_saved: bool,
+    journal: Journal | None,
 ) -> None:
-    # A checkpoint is of no use: with the same settings the same would follow from it again.
-    anew = "start anew with --restart and" if is_saved else "start anew with"
-    advice = f"after {done} steps; {anew} a learning rate below {config.learning_rate}"
+    # With the same settings, the same would follow from the checkpoint again.
+    how = "start anew with" if journal is None else "start anew with --restart and"
+    if journal is not None and journal.saved_step is not None:
+        how = f"go on from step {journal.saved_step}, the last one saved, with --resume and"
+    advice = f"after {done} steps; {how} a learning rate below {config.learning_rate}"
     if not math.isfinite(loss):
         raise TrainingError(f"Loss is {loss} {advice}")
     if not all(bool(jnp.all(jnp.isfinite(layer))) for layer in learned.parameters):
@@ -171,9 +198,8 @@ def _check_loss(
 def _tell(
     progress: Progress, snapshot: Snapshot, config: TrainingConfig, journal: Journal | None
 ) -> None:
-    last = snapshot.history[-1]
     try:
-        progress(last["step"], config.total_steps, last["loss"], last["accuracy"])
+        progress(snapshot.history[-1], config.total_steps)
     except BaseException:
         # Most often the user who interrupts, and may want to go on later.
         if journal is not None:

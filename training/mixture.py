@@ -35,6 +35,11 @@ class MixtureRecipe:
         """2: the gates are binary."""
         return 2
 
+    @property
+    def is_circuit(self) -> bool:
+        """False: mixtures take any value."""
+        return False
+
     def init(self, num_gates: int, generator: np.random.Generator) -> Float[Array, "gate row"]:
         """Return normal logits."""
         return jnp.asarray(generator.normal(size=(num_gates, 16)), dtype=jnp.float32)

@@ -21,6 +21,7 @@ __all__ = [
     "Samples",
     "Topology",
     "accuracy",
+    "accuracy_by_layer",
     "class_scores",
     "forward",
     "sources",
@@ -166,6 +167,39 @@ def accuracy(
         chosen = np.asarray(_chosen(layer_function, parameters, wiring, padded, topology))
         num_right += int(np.count_nonzero(chosen[: len(wanted)] == wanted))
     return num_right / len(labels)
+
+
+def accuracy_by_layer(
+    functions: tuple[LayerFunction, LayerFunction],
+    parameters: Parameters,
+    tables: Parameters,
+    wiring: Wiring,
+    samples: Samples,
+    topology: Topology,
+) -> list[float]:
+    """Return the accuracy with the first n layers hardened, for n = 0 … number of layers.
+
+    The first is the soft accuracy and the last that of the circuit, so the fall from one to the
+    next is what that layer loses. Layers harden from the inputs upwards because a hardened gate is
+    defined for truth values only.
+
+    Parameters
+    ----------
+    functions : pair of LayerFunction
+        What evaluates a soft layer from its parameters, and a hardened one from its tables.
+    """
+    soft, hard = functions
+    num_layers = len(tables)
+    return [
+        accuracy(
+            (hard,) * num_hard + (soft,) * (num_layers - num_hard),
+            tables[:num_hard] + parameters[num_hard:],
+            wiring,
+            samples,
+            topology,
+        )
+        for num_hard in range(num_layers + 1)
+    ]
 
 
 @functools.partial(jax.jit, static_argnames=("layer_function", "topology"))

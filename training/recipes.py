@@ -45,6 +45,10 @@ class Recipe(Protocol):
     def tau(self) -> float:
         """Divisor from class scores to logits."""
 
+    @property
+    def is_circuit(self) -> bool:
+        """Whether the training forward, without noise, is the circuit, so that no gap can be."""
+
     def init(self, num_gates: int, generator: np.random.Generator) -> Float[Array, "gate row"]:
         """Return the parameters that a layer starts from."""
 
@@ -129,6 +133,11 @@ class HardRecipe:
     area: AreaTerm | None = None
     softer: float = 1.0
 
+    @property
+    def is_circuit(self) -> bool:
+        """True."""
+        return True
+
     def init(self, num_gates: int, generator: np.random.Generator) -> Float[Array, "gate row"]:
         """Return tables within [−1, 1]."""
         tables = _start_tables(self.start, num_gates, generator, self.valence)
@@ -205,6 +214,11 @@ class PaperRecipe:
     start: Start = "normal"
     complexity_weight: float = 0.0
     area: AreaTerm | None = None
+
+    @property
+    def is_circuit(self) -> bool:
+        """False: polynomials take any value."""
+        return False
 
     def init(self, num_gates: int, generator: np.random.Generator) -> Float[Array, "gate row"]:
         """Return the parameters of the polynomials that gates start as, whatever those are."""

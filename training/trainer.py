@@ -1,29 +1,46 @@
 """Training as a whole: from a data set to a hardened netlist and its accuracy."""
 
 import dataclasses
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 from jax.sharding import Mesh
+from jaxtyping import Array, Float, Int8
 
 from trilut import __version__
 from trilut.data import Dataset
 from trilut.data.names import absolute_name
 from trilut.encoder import Encoder
+from trilut.metrics import hardening_error
 from trilut.netlist import Netlist
 from trilut.training.checkpoint import Journal, Measurement
 from trilut.training.config import TrainingConfig, TrainingError
 from trilut.training.encoding import fit_encoder
 from trilut.training.harden import harden
 from trilut.training.loop import Progress, fit
-from trilut.training.network import LayerFunction, Parameters, Topology, accuracy
+from trilut.training.network import (
+    LayerFunction,
+    Parameters,
+    Samples,
+    Topology,
+    accuracy,
+    forward,
+)
 from trilut.training.phases import make_phases
 from trilut.training.recipes import Recipe, harden_tables
 from trilut.training.relax import lookup_layer
 from trilut.training.samples import TrainingSamples, encode, move_images
 from trilut.training.step import Learned
+from trilut.training.wiring import Wiring
 
 __all__ = ["Accuracies", "Fitted", "TrainingResult", "fit_dataset", "train"]
+
+# Samples whose outputs are compared at a time, which bounds the memory.
+_SLICE = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +95,9 @@ class Fitted:
         What the network reads and sums.
     soft, hardened, history
         As in TrainingResult.
+    hardening_error : float, optional
+        Mean distance of the soft outputs from those of the circuit on the test set; None for a
+        recipe whose training forward is the circuit.
     """
 
     recipe: Recipe
@@ -88,6 +108,7 @@ class Fitted:
     soft: Accuracies
     hardened: Accuracies
     history: list[Measurement]
+    hardening_error: float | None = None
 
 
 def train(
@@ -147,15 +168,16 @@ def train(
         resume=resume,
         mesh=mesh,
     )
-    provenance = {
+    provenance: dict[str, object] = {
         "trilut": __version__,
         "data": _data_provenance(dataset),
         "training": dataclasses.asdict(config),
-        "accuracy": {
-            "soft": dataclasses.asdict(fitted.soft),
-            "hardened": dataclasses.asdict(fitted.hardened),
-        },
+        "accuracy": _accuracy_provenance(fitted),
     }
+    rates = _learning_rates(fitted.history)
+    if len(rates) > 1:
+        # The settings alone would not give this netlist again.
+        provenance["learning_rates"] = rates
     netlist = harden(
         fitted.tables,
         fitted.learned.wiring,
@@ -214,7 +236,52 @@ def fit_dataset(
     tables = harden_tables(recipe, learned.parameters)
     soft = accuracies(recipe.layer, learned.parameters)
     hardened = accuracies(lookup_layer(recipe.valence), tables)
-    return Fitted(recipe, learned, tables, topology, encoder, soft, hardened, history)
+    error = None if recipe.is_circuit else _hardening_error(recipe, learned, tables, test, topology)
+    return Fitted(recipe, learned, tables, topology, encoder, soft, hardened, history, error)
+
+
+def _hardening_error(
+    recipe: Recipe, learned: Learned, tables: Parameters, samples: Samples, topology: Topology
+) -> float:
+    """Return the mean distance of the soft outputs from those of the circuit."""
+    inputs = np.asarray(samples.inputs)
+    layers = ((recipe.layer, learned.parameters), (lookup_layer(recipe.valence), tables))
+    total = 0.0
+    for start in range(0, len(inputs), _SLICE):
+        part = jnp.asarray(inputs[start : start + _SLICE])
+        soft, hard = (
+            np.asarray(_outputs(*each, learned.wiring, part, topology)) for each in layers
+        )
+        total += hardening_error(soft, hard) * len(part)
+    return total / len(inputs)
+
+
+@functools.partial(jax.jit, static_argnames=("layer_function", "topology"))
+def _outputs(
+    layer_function: LayerFunction,
+    parameters: Parameters,
+    wiring: Wiring,
+    inputs: Int8[Array, "batch input"],
+    topology: Topology,
+) -> Float[Array, "batch output"]:
+    values = inputs.T.astype(parameters[0].dtype)
+    layers = forward(layer_function, parameters, wiring, values, topology)
+    return jnp.concatenate(layers[-topology.output_layers :]).T
+
+
+def _accuracy_provenance(fitted: Fitted) -> dict[str, object]:
+    error = fitted.hardening_error
+    return {
+        "soft": dataclasses.asdict(fitted.soft),
+        "hardened": dataclasses.asdict(fitted.hardened),
+        **({} if error is None else {"hardening_error": error}),
+    }
+
+
+def _learning_rates(history: list[Measurement]) -> list[dict[str, float]]:
+    """Return each learning rate of a training with the last step that had it."""
+    last = {line["learning_rate"]: line["step"] for line in history}
+    return [{"learning_rate": rate, "until": step} for rate, step in last.items()]
 
 
 def _data_provenance(dataset: Dataset) -> dict[str, object]:

@@ -17,7 +17,7 @@ from trilut.format import save
 from trilut.netfile import synthesize_design
 from trilut.netlist import Netlist
 from trilut.report import Report, make_report, write_report
-from trilut.summary import percent, plain
+from trilut.summary import gap_text, percent, plain
 
 __all__ = ["Trained", "run_flow", "train_to_directory"]
 
@@ -203,9 +203,8 @@ def _train(
     make_directory(output)
     stage.step("compiling")
 
-    def progress(step: int, steps: int, loss: float, accuracy: float) -> None:
-        info = f"loss {loss:.4f}, validation {percent(accuracy)}"
-        stage.update(step, steps, info, unit="step")
+    def progress(measured: Mapping[str, Any], steps: int) -> None:
+        stage.update(measured["step"], steps, _progress_text(measured), unit="step")
 
     with interrupt.deferred():
         from trilut.training import TrainingConfig, layer_accuracies, make_mesh, train
@@ -225,7 +224,7 @@ def _train(
         )
     netlist = result.netlist
     accuracy = dataset_accuracy(netlist, dataset)
-    if result.soft.test != result.hardened.test:
+    if not result.fitted.recipe.is_circuit:
         accuracy["layers"] = layer_accuracies(result.fitted, dataset.test)
     history: list[dict[str, Any]] = [dict(line) for line in result.history]
     save(netlist, output / "net.trilut")
@@ -235,6 +234,11 @@ def _train(
         f"ceiling {percent(accuracy['evaluation']['ceiling'])}"
     )
     return Trained(netlist, dataset, accuracy, history)
+
+
+def _progress_text(measured: Mapping[str, Any]) -> str:
+    text = f"loss {measured['loss']:.4f}, validation {percent(measured['accuracy'])}"
+    return f"{text}, gap {gap_text(measured['layers'])}" if "layers" in measured else text
 
 
 def _verify(

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from trilut.netlist import Netlist
 
 __all__ = [
     "accuracy_rows",
+    "against_rows",
     "control_rows",
     "dataset_rows",
     "encoding_text",
     "evaluation_rows",
+    "gap_text",
     "gate_facts",
     "missing_rows",
     "netlist_facts",
@@ -139,6 +142,15 @@ def missing_rows(points: Sequence[MissingPoint]) -> dict[str, str]:
     }
 
 
+def against_rows(points: Sequence[MissingPoint], others: Sequence[MissingPoint]) -> dict[str, str]:
+    """Describe what two circuits do when the same features are missing."""
+    return {
+        f"{100 * point.dropped:g} % missing": f"{percent(point.accuracy)} against "
+        f"{percent(other.accuracy)} ({100 * (point.accuracy - other.accuracy):+.2f} pp)"
+        for point, other in zip(points, others, strict=True)
+    }
+
+
 def control_rows(control: Evaluation) -> dict[str, str]:
     """Describe the same wiring with random gates."""
     return {
@@ -153,8 +165,12 @@ def accuracy_rows(accuracy: Mapping[str, Any]) -> dict[str, str]:
     # A netlist of unknown origin does not say.
     if accuracy["soft"] is not None:
         soft["soft accuracy"] = percent(accuracy["soft"])
-        gap = accuracy["soft"] - accuracy["hardened"]
-        soft["hardening gap"] = f"{100 * gap:+.2f} pp"
+        gap = f"{100 * (accuracy['soft'] - accuracy['hardened']):+.2f} pp"
+        soft["hardening gap"] = gap_text(accuracy["layers"]) if "layers" in accuracy else gap
+    # Only recipes with a soft forward have one, and reports since it was introduced.
+    if accuracy.get("hardening_error") is not None:
+        error = f"{accuracy['hardening_error']:.3f}"
+        soft["hardening error"] = f"{error} (distance of a soft output from the circuit's, 0…2)"
     # Where every sample has a cell of its own, a vote per cell says nothing.
     if accuracy["evaluation"]["ceiling"] < 1:
         vote = percent(accuracy["cell_vote"])
@@ -163,6 +179,12 @@ def accuracy_rows(accuracy: Mapping[str, Any]) -> dict[str, str]:
     first = "hardened accuracy"
     validation = f"{percent(accuracy['validation'])} (hardened; what to choose settings by)"
     return {"validation accuracy": validation, first: rows.pop(first), **soft, **rows}
+
+
+def gap_text(layers: Sequence[float]) -> str:
+    """Describe the hardening gap from the accuracies with the first 0, 1, … layers hardened."""
+    lost = " ".join(f"{100 * (before - after):+.2f}" for before, after in pairwise(layers))
+    return f"{100 * (layers[0] - layers[-1]):+.2f} pp (layer by layer {lost})"
 
 
 def verification_rows(result: Mapping[str, Any]) -> dict[str, str]:

@@ -166,9 +166,9 @@ def _train(run: Run, directory: Path, progress: Progress) -> tuple[Netlist, dict
     config = TrainingConfig(**run.settings)
     clock = _Clock()
 
-    def report(step: int, steps: int, loss: float, accuracy: float) -> None:
-        clock.mark(step)
-        progress(step / steps, f"loss {loss:.3f}")
+    def report(measured: Mapping[str, Any], steps: int) -> None:
+        clock.mark(measured["step"])
+        progress(measured["step"] / steps, f"loss {measured['loss']:.3f}")
 
     result = train(
         dataset,
