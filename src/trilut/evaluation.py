@@ -213,8 +213,10 @@ def dataset_accuracy(netlist: Netlist, dataset: Dataset) -> dict[str, Any]:
     dict
         ``validation``, the accuracy of the circuit on the validation set. On the test set:
         ``hardened``, its accuracy there; ``soft``, that of the training forward, None unless the
-        netlist has it for this data set; ``cell_vote``, see
-        :func:`trilut.metrics.cell_vote_accuracy`; and the whole ``evaluation``.
+        netlist has it for this data set; likewise ``hardening_error``, see
+        :func:`trilut.metrics.hardening_error`, which only a netlist with a soft forward of its own
+        has; ``cell_vote``, see :func:`trilut.metrics.cell_vote_accuracy`; and the whole
+        ``evaluation``.
 
     Raises
     ------
@@ -231,7 +233,8 @@ def dataset_accuracy(netlist: Netlist, dataset: Dataset) -> dict[str, Any]:
     return {
         "validation": evaluate_split(netlist, validation).accuracy,
         "hardened": evaluation.accuracy,
-        "soft": _soft_accuracy(netlist, dataset),
+        "soft": _trained_figure(netlist, dataset, "soft", "test"),
+        "hardening_error": _trained_figure(netlist, dataset, "hardening_error"),
         "cell_vote": cell_vote_accuracy(
             netlist.encoder.encode(train.x), train.y, netlist.encoder.encode(test.x), test.y
         ),
@@ -239,11 +242,15 @@ def dataset_accuracy(netlist: Netlist, dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _soft_accuracy(netlist: Netlist, dataset: Dataset) -> float | None:
-    known: Mapping[str, Any] = netlist.provenance
+def _trained_figure(netlist: Netlist, dataset: Dataset, *keys: str) -> float | None:
+    """Return what a netlist says of its training, if that was on this data set."""
+    known: Any = netlist.provenance
     try:
-        same = known["data"]["name"] == dataset.name
-        return float(known["accuracy"]["soft"]["test"]) if same else None
+        if known["data"]["name"] != dataset.name:
+            return None
+        for key in ("accuracy", *keys):
+            known = known[key]
+        return float(known)
     except (KeyError, TypeError, ValueError):
         return None
 

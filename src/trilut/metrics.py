@@ -168,10 +168,12 @@ def class_accuracies(decisions: Decisions, labels: Integers) -> list[float | Non
     ]
 
 
-def hardening_error(soft: NDArray[np.floating], hardened: NDArray[np.int8]) -> float:
+def hardening_error(soft: NDArray[np.floating], hardened: NDArray[np.int8 | np.floating]) -> float:
     """Return the mean distance of the soft outputs [sample, output] from the circuit's.
 
-    0 if the training forward is the circuit, 2 if every output is its opposite.
+    0 if the training forward is the circuit, 2 if every output is its opposite. This is of outputs,
+    with all that the layers below have lost; the paper's error of a neuron is of its table, see
+    :func:`trilut.paper.measure.table_errors`.
     """
     if soft.shape != hardened.shape:
         raise ValueError(f"Soft outputs have shape {soft.shape}, hardened ones {hardened.shape}")
