@@ -15,6 +15,7 @@ from commandline import fails
 
 import trilut
 from trilut.cli import main
+from trilut.evaluation import untrained
 from trilut.gates import NAMED_GATES
 
 COMMANDS = [
@@ -305,6 +306,24 @@ def test_eval_as_a_table(capsys, net, samples):
     text = capsys.readouterr().out
     for row in ("class accuracy", "mean margin", "25 % missing", "untrained control"):
         assert row in text
+
+
+def test_eval_against_another_netlist(capsys, net, samples, tmp_path):
+    other = tmp_path / "other.trilut"
+    trilut.save(untrained(trilut.load(net)), other)
+    command = ["eval", str(net), "--data", samples, "--label=kind", "--against", str(other)]
+    assert main([*command, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    for curve in ("missing", "missing_against"):
+        assert [point["dropped"] for point in document[curve]] == [0, 0.1, 0.2, 0.3, 0.4, 0.5]
+    alone = ["eval", str(other), "--data", samples, "--label=kind", "--drop=.3", "--json"]
+    assert main(alone) == 0
+    assert json.loads(capsys.readouterr().out)["missing"] == [document["missing_against"][3]]
+    assert main([*command, "--drop=.3"]) == 0
+    text = capsys.readouterr().out
+    mine, theirs = (document[curve][3]["accuracy"] for curve in ("missing", "missing_against"))
+    assert f"{100 * mine:.2f} % against {100 * theirs:.2f} %" in text
+    assert "10 % missing" not in text
 
 
 @pytest.mark.parametrize("option", ["--axi", "--beat-bits"])

@@ -13,13 +13,14 @@ from trilut.evaluation import (
     evaluate_split,
     margin_for_coverage,
     missing_curve,
+    missing_curves,
     samples_for,
     table_samples,
     untrained,
     with_abstain_margin,
 )
 from trilut.metrics import accuracy
-from trilut.summary import evaluation_rows, missing_rows, plain
+from trilut.summary import against_rows, evaluation_rows, missing_rows, plain
 
 
 def wire(valence=3, missing=0):
@@ -92,6 +93,7 @@ def test_circuit_without_head_cannot_be_evaluated():
     for measure in (
         lambda: evaluate_split(netlist, samples),
         lambda: missing_curve(netlist, samples),
+        lambda: missing_curves(wire(), netlist, samples),
         lambda: samples_for(netlist, dataset()),
         lambda: table_samples(netlist, "none.csv"),
     ):
@@ -130,6 +132,57 @@ def test_missing_curve_depends_on_its_seed_alone_and_starts_at_the_accuracy():
     assert first[0] == other[0]
     assert first[1] != other[1]
     assert first[0].accuracy == evaluate_split(netlist, samples).accuracy
+
+
+def test_two_circuits_miss_the_same_features():
+    samples = split(*range(16), y=[int(value >= 8) for value in range(16)])
+    ternary, binary = wire(), wire(valence=2, missing=-1)
+    dropped = (0.0, 0.5)
+    points, others = missing_curves(ternary, binary, samples, dropped=dropped, seed=3)
+    assert points == missing_curve(ternary, samples, dropped=dropped, seed=3)
+    # Ties go to the first class, so UNKNOWN and FALSE are 'low' alike.
+    assert [point.accuracy for point in points] == [other.accuracy for other in others]
+    assert others[1].abstained == 0 < points[1].abstained
+    worse = [dataclasses.replace(other, accuracy=0.5) for other in others]
+    assert against_rows(points, worse) == {
+        "0 % missing": "100.00 % against 50.00 % (+50.00 pp)",
+        "50 % missing": f"{100 * points[1].accuracy:.2f} % against 50.00 % "
+        f"({100 * points[1].accuracy - 50:+.2f} pp)",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"encoder": Encoder((Feature("y", 4),), [0], [8], [8])},
+            "Feature 0 of netlist 'net' is 'x' and of netlist 'other' 'y', "
+            "expected the same in both",
+        ),
+        (
+            {"encoder": Encoder((Feature("x", 4), Feature("y", 4)), [0], [8], [8])},
+            "Feature 1 of netlist 'net' is None and of netlist 'other' 'y', "
+            "expected the same in both",
+        ),
+        (
+            {"head": Head(("high", "low"), (1, 1))},
+            "Class 0 of netlist 'net' is 'low' and of netlist 'other' 'high', "
+            "expected the same in both",
+        ),
+    ],
+)
+def test_circuits_that_cannot_miss_the_same_features(change, message):
+    other = dataclasses.replace(wire(), name="other", **change)
+    with pytest.raises(NetlistError) as caught:
+        missing_curves(wire(), other, split(1, y=[0]))
+    assert str(caught.value) == message
+
+
+def test_lost_values_that_somebody_fills_in_are_not_missing():
+    samples = split(*[12] * 100, y=[1] * 100)
+    for value, expected in ((12.0, 1), (1.0, 0)):
+        (point,) = missing_curve(wire(), samples, dropped=(1.0,), fill=np.array([value]))
+        assert (point.accuracy, point.abstained) == (expected, 0)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.5, float("nan")])

@@ -1,6 +1,7 @@
 """How good a circuit is on labelled samples."""
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ __all__ = [
     "is_own_file",
     "margin_for_coverage",
     "missing_curve",
+    "missing_curves",
     "netlist_dataset",
     "samples_for",
     "table_samples",
@@ -261,6 +263,7 @@ def missing_curve(
     *,
     dropped: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
     seed: int = 0,
+    fill: Samples | None = None,
     engine: str = "fast",
 ) -> list[MissingPoint]:
     """Measure a circuit on samples that have lost some of their features.
@@ -275,6 +278,9 @@ def missing_curve(
         Probabilities, 0…1.
     seed : int
         Seed of the choice.
+    fill : array [feature], optional
+        What somebody in front of the circuit puts in the place of a lost value; by default nobody
+        does, and the value is missing.
 
     Raises
     ------
@@ -286,11 +292,47 @@ def missing_curve(
     for probability in dropped:
         if not 0 <= probability <= 1:
             raise ValueError(f"Share of dropped features must be 0…1, not {probability}")
-    return [_missing_point(netlist, split, share, seed, engine) for share in dropped]
+    instead = np.asarray(np.nan) if fill is None else fill
+    return [_missing_point(netlist, split, share, seed, instead, engine) for share in dropped]
+
+
+def missing_curves(
+    netlist: Netlist, other: Netlist, split: Split, **options: Any
+) -> tuple[list[MissingPoint], list[MissingPoint]]:
+    """Measure two circuits on the same samples, which have lost the same features.
+
+    Parameters
+    ----------
+    **options
+        Those of :func:`missing_curve`.
+
+    Raises
+    ------
+    NetlistError
+        If a netlist has no encoder or no head, or they have not the same features and classes.
+    DataError
+        If the split has other features than the netlists.
+    """
+    names = zip(*(_names(each) for each in (netlist, other)), strict=True)
+    for what, (mine, theirs) in zip(("Feature", "Class"), names, strict=True):
+        for number, (one, another) in enumerate(itertools.zip_longest(mine, theirs)):
+            if one != another:
+                raise NetlistError(
+                    f"{what} {number} of netlist {netlist.name!r} is {one!r} and of netlist "
+                    f"{other.name!r} {another!r}, expected the same in both"
+                )
+    return missing_curve(netlist, split, **options), missing_curve(other, split, **options)
+
+
+def _names(netlist: Netlist) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of features and classes."""
+    if netlist.encoder is None or netlist.head is None:
+        raise _cannot_classify(netlist)
+    return tuple(feature.name for feature in netlist.encoder.features), netlist.head.classes
 
 
 def _missing_point(
-    netlist: Netlist, split: Split, share: float, seed: int, engine: str
+    netlist: Netlist, split: Split, share: float, seed: int, fill: Samples, engine: str
 ) -> MissingPoint:
     from trilut.sim import evaluate
 
@@ -301,7 +343,7 @@ def _missing_point(
     for start in range(0, len(split), _BLOCK):
         block = split.x[start : start + _BLOCK]
         lost = generator.random(block.shape) < share
-        trits = netlist.encoder.encode(np.where(lost, np.nan, block))
+        trits = netlist.encoder.encode(np.where(lost, fill, block))
         scores.append(netlist.head.scores(evaluate(netlist, trits, engine=engine)))
     decisions = netlist.head.decide(np.concatenate(scores))
     return MissingPoint(

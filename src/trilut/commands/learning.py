@@ -1,6 +1,7 @@
 """Commands that make netlists and measure them."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import trilut
@@ -127,6 +128,12 @@ def add_eval(commands: Any) -> None:
         default=(),
         help="measure with this share of the features missing, too",
     )
+    parser.add_argument(
+        "--against",
+        metavar="NET",
+        type=Path,
+        help="another netlist that misses the same features; default of --drop: 0 to 0.5",
+    )
     abstaining = parser.add_mutually_exclusive_group()
     abstaining.add_argument(
         "--abstain-margin",
@@ -153,24 +160,38 @@ def add_eval(commands: Any) -> None:
 
 
 def _eval(args: argparse.Namespace) -> None:
-    from trilut.data.files import is_table_name
-    from trilut.evaluation import (
-        default_part,
-        evaluate_split,
-        is_own_file,
-        missing_curve,
-        netlist_dataset,
-        samples_for,
-        table_samples,
-        untrained,
-        with_abstain_margin,
-    )
-    from trilut.summary import control_rows, evaluation_rows, missing_rows, plain
+    from trilut.evaluation import evaluate_split, untrained, with_abstain_margin
+    from trilut.summary import control_rows, evaluation_rows, plain
 
     netlist = trilut.load(args.net)
     margin = _abstain_margin(args, netlist)
     if margin is not None:
         netlist = with_abstain_margin(netlist, margin)
+    title, split = _eval_samples(args, netlist)
+    evaluation = evaluate_split(netlist, split, engine=args.engine)
+    rows, document = evaluation_rows(evaluation), plain(evaluation)
+    if margin is not None:
+        rows = {"abstention margin": str(margin)} | rows
+        document = document | {"abstain_margin": margin}
+    missing, points = _missing(args, netlist, split)
+    rows, document = rows | missing, document | points
+    if args.control:
+        control = evaluate_split(untrained(netlist), split, engine=args.engine)
+        rows, document = rows | control_rows(control), document | {"untrained": control}
+    print_result(args, title, rows, document)
+
+
+def _eval_samples(args: argparse.Namespace, netlist: trilut.Netlist) -> tuple[str, Any]:
+    """Return what is measured on what, as a title, and the samples."""
+    from trilut.data.files import is_table_name
+    from trilut.evaluation import (
+        default_part,
+        is_own_file,
+        netlist_dataset,
+        samples_for,
+        table_samples,
+    )
+
     name = None if args.data is None else with_label(args.data, args.label)
     part = args.part or default_part(netlist, name)
     if args.label is None and is_own_file(netlist, name):
@@ -181,19 +202,25 @@ def _eval(args: argparse.Namespace) -> None:
     else:
         dataset = netlist_dataset(netlist, name=name, seed=args.seed)
         name, split = dataset.name, samples_for(netlist, dataset, part=part)
-    evaluation = evaluate_split(netlist, split, engine=args.engine)
-    rows, document = evaluation_rows(evaluation), plain(evaluation)
-    if margin is not None:
-        rows = {"abstention margin": str(margin)} | rows
-        document = document | {"abstain_margin": margin}
-    if args.drop:
-        points = missing_curve(netlist, split, dropped=args.drop, engine=args.engine)
-        rows, document = rows | missing_rows(points), document | {"missing": points}
-    if args.control:
-        control = evaluate_split(untrained(netlist), split, engine=args.engine)
-        rows, document = rows | control_rows(control), document | {"untrained": control}
     samples = f"all {len(split)} samples" if part == "all" else f"the {part} set"
-    print_result(args, f"{netlist.name} on {samples} of {name}", rows, document)
+    return f"{netlist.name} on {samples} of {name}", split
+
+
+def _missing(
+    args: argparse.Namespace, netlist: trilut.Netlist, split: Any
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return rows and document of what missing features do, if the user asks for it."""
+    from trilut.evaluation import missing_curve, missing_curves
+    from trilut.summary import against_rows, missing_rows
+
+    options = {"engine": args.engine} | ({"dropped": args.drop} if args.drop else {})
+    if args.against is not None:
+        points, others = missing_curves(netlist, trilut.load(args.against), split, **options)
+        return against_rows(points, others), {"missing": points, "missing_against": others}
+    if args.drop:
+        points = missing_curve(netlist, split, **options)
+        return missing_rows(points), {"missing": points}
+    return {}, {}
 
 
 def _abstain_margin(args: argparse.Namespace, netlist: trilut.Netlist) -> int | None:
