@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 STAMP_ALL := $(VENV)/.installed-all
 
-.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-peers results
+.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-missing bench-peers results
 
 help:
 	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
@@ -21,6 +21,7 @@ help:
 	@echo "  bench-groupsum  LUTs and frequency of sums of trits"
 	@echo "  bench-emission  time and memory of Verilog output up to 512K gates"
 	@echo "  bench-training  time of a training step, and accuracies (hours; it can be interrupted)"
+	@echo "  bench-missing   accuracy with features missing, ternary and binary (minutes)"
 	@echo "  bench-verification  vectors a second through the RTL, and the time of a proof"
 	@echo "  bench-peers     other projects, installed with PyTorch in build/peers (gigabytes)"
 	@echo "make results   the paper's experiments again, and their page in docs/ (half an hour)"
@@ -67,7 +68,7 @@ test-all: lint $(STAMP_ALL)
 	$(BIN)/pytest
 
 bench: bench-sim bench-area bench-groupsum bench-emission bench-estimate bench-verification \
-  bench-pareto bench-fit bench-training
+  bench-missing bench-pareto bench-fit bench-training
 
 bench-area: $(STAMP)
 	$(BIN)/python benchmarks/area.py
@@ -101,8 +102,12 @@ bench-emission: $(STAMP)
 	$(BIN)/python benchmarks/emission.py --plot docs/emission-scaling.svg
 
 bench-training: $(STAMP)
+	for name in mnist fashion_mnist cifar10; do $(BIN)/trilut data fetch $$name || exit 1; done
 	$(BIN)/python benchmarks/training_steps.py
 	$(BIN)/python benchmarks/training_accuracy.py
+
+bench-missing: $(STAMP)
+	$(BIN)/python benchmarks/missing_features.py
 
 bench-sim: $(STAMP)
 	@mkdir -p build

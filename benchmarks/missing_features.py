@@ -1,0 +1,140 @@
+"""Hardened accuracy with features missing: ternary circuits against binary ones.
+
+Usage: python benchmarks/missing_features.py [--only digits] [--seeds N] [--quick]
+
+Ternary circuits of the recipe hard take a missing feature as UNKNOWN. Binary ones of the recipe
+dlgn, with the same layers and steps, have to take it as small; they have the same number of
+thresholds, or as many as tell the same as the trits do. They are trained on whole samples, but for
+those that are "prepared": they are trained and chosen on copies of the samples with 0 to 50 % of
+the features missing. Those that are "filled" never miss a feature: something in front of the
+circuit puts the median of the training set in its place; prepared ones have been trained so.
+
+The accuracy is that on all samples of the test set, in per cent, mean ± standard deviation over the
+seeds; a circuit that abstains counts by its argmax. Every value is lost on its own, and the same
+ones for all circuits.
+"""
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from training_accuracy import spread, versions
+
+from trilut import Netlist
+from trilut.console import stages
+from trilut.data import Dataset, Split, load_dataset
+from trilut.encoder import Encoder
+from trilut.evaluation import missing_curve
+from trilut.training import TrainingConfig, equal_information, fit_encoder, train
+
+DROPPED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+# The best of 0.01, 0.02, 0.05, 0.1 and 0.2 on the validation sets, over both encoders.
+BINARY = {"recipe": "dlgn", "learning_rate": 0.05}
+
+Curves = dict[str, list[float]]
+"""For each kind of circuit, its accuracies in per cent, one for each share dropped."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", metavar="DATASET,…", default="digits,breast_cancer")
+    parser.add_argument("--seeds", metavar="N", type=int, default=3, help="trainings of each kind")
+    parser.add_argument("--quick", action="store_true", help="one seed, 50 steps: does it run?")
+    args = parser.parse_args()
+    settings = {"steps": 50, "evaluate_every": 25} if args.quick else {}
+    seeds = range(1 if args.quick else args.seeds)
+    used = versions()
+    print(
+        f"{used['machine']}, JAX {used['jax']}, Python {used['python']}, TriLUT {used['trilut']}; "
+        f"{len(seeds)} seeds"
+    )
+    for name in args.only.split(","):
+        print("", *table(name, [measure(name, seed, settings) for seed in seeds]), sep="\n")
+
+
+def measure(name: str, seed: int, settings: dict[str, Any]) -> Curves:
+    """Train every kind of circuit once, and measure it on the test set."""
+    dataset = load_dataset(name, seed=seed)
+    median = np.median(dataset.train.x, axis=0)
+    curves = {}
+    with stages() as show:
+        for kind, netlist in circuits(dataset, seed, settings, show).items():
+            curves[kind] = accuracies(netlist, dataset, seed)
+            curves[f"{kind}, filled"] = accuracies(netlist, dataset, seed, fill=median)
+        for kind, netlist in circuits(prepared(dataset, seed), seed, settings, show).items():
+            curves[f"{kind}, prepared"] = accuracies(netlist, dataset, seed)
+        filled = prepared(dataset, seed, fill=median)
+        for kind, netlist in circuits(filled, seed, settings, show).items():
+            curves[f"{kind}, prepared, filled"] = accuracies(netlist, dataset, seed, fill=median)
+    return curves
+
+
+def prepared(dataset: Dataset, seed: int, *, fill: Any = np.nan) -> Dataset:
+    """Return a data set to train on, with each sample once for each share of lost features."""
+
+    def with_losses(split: Split) -> Split:
+        generator = np.random.default_rng(seed)
+        copies = [np.where(generator.random(split.x.shape) < p, fill, split.x) for p in DROPPED]
+        return Split(np.concatenate(copies), np.tile(split.y, len(DROPPED)))
+
+    return dataclasses.replace(
+        dataset, train=with_losses(dataset.train), validation=with_losses(dataset.validation)
+    )
+
+
+def circuits(
+    dataset: Dataset, seed: int, settings: dict[str, Any], show: Any
+) -> dict[str, Netlist]:
+    """Train a circuit of each kind."""
+    ternary = TrainingConfig.for_dataset(dataset, seed=seed, **settings)
+    binary = TrainingConfig.for_dataset(dataset, seed=seed, **settings, **BINARY)
+    kinds = {
+        "hard": (ternary, None),
+        "DLGN, equal thresholds": (binary, None),
+        "DLGN, equal information": (binary, told_as_much(dataset, ternary)),
+    }
+    netlists = {}
+    for kind, (config, encoder) in kinds.items():
+        stage = show.start(f"{dataset.name} seed {seed}, {kind}")
+        trained = train(dataset, config, encoder=encoder)
+        stage.finish(f"validation {trained.hardened.validation:.2%}")
+        netlists[kind] = trained.netlist
+    return netlists
+
+
+def told_as_much(dataset: Dataset, config: TrainingConfig) -> Encoder:
+    """Return the binary encoder that tells what the ternary one of the settings does."""
+    return equal_information(
+        fit_encoder(
+            dataset.train.x,
+            dataset.feature_names,
+            thresholds=config.thresholds,
+            delta=config.delta,
+            spacing=config.spacing,
+            bits=config.bits,
+            minority=config.minority,
+        )
+    )
+
+
+def accuracies(netlist: Netlist, dataset: Dataset, seed: int, **options: Any) -> list[float]:
+    points = missing_curve(netlist, dataset.test, dropped=DROPPED, seed=seed, **options)
+    return [100 * point.accuracy for point in points]
+
+
+def table(name: str, curves: Sequence[Curves]) -> list[str]:
+    """Return the lines of a Markdown table."""
+    shares = " | ".join(f"{share:.0%}".replace("%", " %") for share in DROPPED)
+    lines = [f"| {name} | {shares} |", "|---" * (len(DROPPED) + 1) + "|"]
+    for kind in curves[0]:
+        by_share = zip(*(each[kind] for each in curves), strict=True)
+        lines.append(f"| {kind} | {' | '.join(spread(list(values)) for values in by_share)} |")
+    return lines
+
+
+if __name__ == "__main__":
+    main()
