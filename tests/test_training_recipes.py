@@ -50,40 +50,47 @@ def trained_outputs(recipe, parameters, wiring, topology, trits):
     return np.asarray(scores).T, np.concatenate([inputs, *layers]).T
 
 
-def random_parameters(layers, seed, deviation):
+def random_parameters(layers, seed, deviation, valence=3):
     """Return parameters that are far from any start, and some at the ties of the rounding."""
     generator = np.random.default_rng(seed)
-    entries = [generator.normal(0, deviation, (num_gates, 9)) for num_gates in layers]
-    tied = [np.where(generator.random(e.shape) < 0.1, np.sign(e) * 0.5, e) for e in entries]
+    entries = [generator.normal(0, deviation, (num_gates, valence**2)) for num_gates in layers]
+    tie = 0.5 if valence == 3 else 0.0
+    tied = [np.where(generator.random(e.shape) < 0.1, np.sign(e) * tie, e) for e in entries]
     return tuple(jnp.asarray(e.astype(np.float32)) for e in tied)
 
 
-def random_trits(num_inputs, seed, samples=200):
-    return np.random.default_rng(seed).integers(-1, 2, (samples, num_inputs)).astype(np.int8)
+def random_trits(num_inputs, seed, samples=200, valence=3):
+    values = gates.truth_values(valence).astype(np.int8)
+    return np.random.default_rng(seed).choice(values, (samples, num_inputs))
 
 
-def counter(num_trits):
-    """Return any encoder of so many trits."""
+def counter(num_trits, valence=3):
+    """Return any encoder of so many trits, or of so many bits."""
     low = np.arange(num_trits)
-    return Encoder((Feature("f", 8),), np.zeros(num_trits, np.int64), low, low + 1)
+    missing = 0 if valence == 3 else -1
+    feature = np.zeros(num_trits, np.int64)
+    return Encoder((Feature("f", 8),), feature, low, low + valence - 2, missing)
 
 
 def hardened_netlist(recipe, parameters, wiring, num_inputs, topology=PLAIN):
     outputs = sum(map(len, parameters[-topology.output_layers :]))
     head = Head(("a", "b"), (outputs // 2, outputs // 2))
     tables = harden_tables(recipe, parameters)
-    return harden(tables, wiring, topology, encoder=counter(num_inputs), head=head)
+    encoder = counter(num_inputs, recipe.valence)
+    return harden(tables, wiring, topology, encoder=encoder, head=head)
 
 
 @pytest.mark.parametrize(("num_inputs", "layers", "topology"), CIRCUITS)
 @pytest.mark.parametrize("negated", [False, True], ids=["as it is", "negated"])
-def test_hard_training_forward_is_the_circuit(num_inputs, layers, topology, negated):
-    recipe = HardRecipe(tau=1.0)
+@pytest.mark.parametrize("valence", [2, 3])
+def test_hard_training_forward_is_the_circuit(num_inputs, layers, topology, negated, valence):
+    recipe = HardRecipe(tau=1.0, valence=valence)
     wiring = wire(num_inputs, layers, 4, skip=topology.skip)
     wiring = negate_some(wiring, 5) if negated else wiring
-    parameters = random_parameters(layers, 6, deviation=1.0)
+    parameters = random_parameters(layers, 6, deviation=1.0, valence=valence)
     netlist = hardened_netlist(recipe, parameters, wiring, num_inputs, topology)
-    trits = random_trits(num_inputs, 7)
+    assert netlist.valence == valence
+    trits = random_trits(num_inputs, 7, valence=valence)
     scores, values = trained_outputs(recipe, parameters, wiring, topology, trits)
     np.testing.assert_array_equal(values, netlist.values(trits))
     np.testing.assert_array_equal(scores, netlist.head.scores(netlist.evaluate(trits)))

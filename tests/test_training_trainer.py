@@ -6,6 +6,7 @@ import trilut
 from trilut import digest, load, save
 from trilut.data import Dataset, Split, load_dataset
 from trilut.evaluation import dataset_accuracy
+from trilut.gates import fourier_spectrum
 from trilut.metrics import accuracy, cell_vote_accuracy, encoding_ceiling
 from trilut.sim import evaluate
 from trilut.summary import accuracy_rows
@@ -74,8 +75,11 @@ def test_paper_recipe_learns_moons(moons):
         {"recipe": "paper", "valence": 2, "parametrisation": "fourier", "loss": "cross-entropy"},
         {"recipe": "dlgn", "learning_rate": 0.1},
         {"recipe": "paper-then-hard"},
+        {"recipe": "paper", "parametrisation": "lagrange"},
+        {"recipe": "noise"},
+        {"recipe": "noise", "noise_kind": "gumbel"},
     ],
-    ids=lambda settings: f"{settings['recipe']}-{settings.get('valence', '')}",
+    ids=lambda settings: "-".join(map(str, settings.values())),
 )
 def test_every_recipe_learns_moons_and_hardens(moons, settings):
     config = TrainingConfig(layers=(24, 16), steps=300, **settings)
@@ -85,6 +89,16 @@ def test_every_recipe_learns_moons_and_hardens(moons, settings):
     assert netlist.valence == config.valence
     chosen = netlist.classify(netlist.encoder.encode(moons.test.x))
     assert accuracy(chosen, moons.test.y) == result.hardened.test
+
+
+@pytest.mark.parametrize("recipe", ["hard", "paper"])
+def test_complexity_weight_makes_gates_simpler(moons, recipe):
+    def mean_complexity(weight):
+        config = TrainingConfig(recipe=recipe, complexity_weight=weight, **SHORT)
+        tables = train(moons, config).netlist.table
+        return np.abs(fourier_spectrum(tables)).sum(axis=(1, 2)).mean()
+
+    assert mean_complexity(1.0) < mean_complexity(0.0)
 
 
 @pytest.mark.parametrize("recipe", ["paper", "dlgn"])
