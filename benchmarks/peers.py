@@ -5,6 +5,7 @@ They pull in PyTorch, gigabytes of it, so nothing but the optional benchmarks as
     python benchmarks/peers.py        # make build/peers, once; the benchmarks do it too
 """
 
+import os
 import subprocess
 import sys
 import tarfile
@@ -47,10 +48,26 @@ def peer_package(name: str, *requirements: str) -> Path:
     return place
 
 
+def without_cuda(place: Path) -> Path:
+    """Make a module that takes the place of PyTorch's builder of extensions."""
+    module = place / "torch" / "utils" / "cpp_extension.py"
+    module.parent.mkdir(parents=True, exist_ok=True)
+    for package in (module.parent, module.parent.parent):
+        (package / "__init__.py").touch()
+    module.write_text(
+        "from setuptools import Extension as CUDAExtension\n"
+        "from setuptools.command.build_ext import build_ext as BuildExtension\n"
+    )
+    return place
+
+
 def install_difflogic(pip: list[str]) -> None:
     source = ROOT / "source"
     command = ["download", "--quiet", "--no-deps", "--no-build-isolation", "--no-binary", ":all:"]
-    subprocess.run([*pip, *command, "--dest", str(source), DIFFLOGIC], check=True)
+    download = [*pip, *command, "--dest", str(source), DIFFLOGIC]
+    # Its setup.py asks PyTorch where CUDA is before it says what the package is called.
+    environment = {**os.environ, "PYTHONPATH": str(without_cuda(source / "stub"))}
+    subprocess.run(download, check=True, env=environment)
     with tarfile.open(next(source.glob("difflogic-*.tar.gz"))) as archive:
         archive.extractall(source, filter="data")
     (package,) = (ROOT / "venv" / "lib").glob("python*/site-packages")

@@ -24,7 +24,15 @@ from peers import ROOT, peer_python
 os.environ["NPROC"] = "1"
 
 import jax
-from training_steps import BATCH, CLASSES, INPUTS, TAU, product_step
+from training_steps import (
+    BATCH,
+    CLASSES,
+    INPUTS,
+    TAU,
+    plain_step,
+    product_step,
+    stacked_monomials,
+)
 
 from trilut.files import write_atomically
 from trilut.training.mixture import MixtureRecipe
@@ -109,16 +117,19 @@ def our_steps(width: int) -> Iterator[tuple[str, Callable[[], float]]]:
         "TriLUT, PST": PaperRecipe(TAU),
         "TriLUT, hard": HardRecipe(TAU),
         "TriLUT, DLGN": MixtureRecipe(TAU),
+        "TriLUT, DLGN gate by gate": MixtureRecipe(TAU, naive=True),
     }
     for name, recipe in recipes.items():
-        yield name, our_step(product_step(recipe, layers, wiring, num_steps=STEPS))
+        yield name, our_step(product_step(recipe, layers, wiring, num_steps=STEPS), STEPS)
+    stacked = plain_step(stacked_monomials, 9, layers, wiring)
+    yield "PST [batch, gate], stacked monomials", our_step(stacked, 1)
 
 
-def our_step(step: Callable[[], object]) -> Callable[[], float]:
+def our_step(step: Callable[[], object], num_steps: int) -> Callable[[], float]:
     def timed() -> float:
         start = time.process_time()
         jax.block_until_ready(step())
-        return (time.process_time() - start) / STEPS
+        return (time.process_time() - start) / num_steps
 
     return timed
 
