@@ -187,6 +187,11 @@ def test_diverged_training_goes_on_with_a_lower_rate(wine, tmp_path, monkeypatch
         "Cannot resume from 'RUN/checkpoint.json': "
         "setting 'learning_rate' is 0.02 now, but was 0.01"
     )
+    # What has ended cannot be trained with another rate.
+    assert resume_error(wine, tmp_path, learning_rate=0.005) == (
+        "Cannot resume from 'RUN/checkpoint.json': "
+        "setting 'learning_rate' is 0.005 now, but was 0.01"
+    )
 
 
 def test_divergence_before_the_first_checkpoint(wine, tmp_path):

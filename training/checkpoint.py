@@ -132,6 +132,7 @@ class Journal:
         self.path = make_directory(directory) / "checkpoint.json"
         self._metrics = directory / "metrics.jsonl"
         self._settings = json.loads(json.dumps(dataclasses.asdict(config)))
+        self._total_steps = config.total_steps
         self._samples = _digest(samples)
         self._defaults = {field.name: field.default for field in dataclasses.fields(config)}
         self.saved_step: int | None = None
@@ -232,10 +233,12 @@ class Journal:
                 f"Checkpoint {str(self.path)!r} has version {document['version']}, "
                 f"expected {_VERSION}"
             )
+        is_finished = document["step"] >= self._total_steps
         for name, value in self._settings.items():
             # A checkpoint may be older than a setting.
             before = document["settings"].get(name, self._defaults[name])
-            if value != before and not (name == "learning_rate" and value < before):
+            is_lowered = name == "learning_rate" and value < before and not is_finished
+            if value != before and not is_lowered:
                 raise TrainingError(
                     f"Cannot resume from {str(self.path)!r}: "
                     f"setting {name!r} is {value!r} now, but was {before!r}"
