@@ -8,9 +8,8 @@ slot's value has, correlated with the candidates' values: one matrix product a l
 
 import functools
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -135,7 +134,8 @@ class WireSearch:
 
         by_block = gradient.reshape(num_blocks, num_slots, -1)
         blocks = (search.candidates, search.scores, search.momentum, by_block)
-        scores, momentum = _each_block(update_block, blocks)
+        # One after the other: one block fits the caches, all of them do not.
+        scores, momentum = jax.lax.map(update_block, blocks)
         return search._replace(scores=scores, momentum=momentum)
 
     def choose(self, search: LayerSearch) -> LayerWiring:
@@ -143,18 +143,11 @@ class WireSearch:
         strength = jnp.abs(search.scores)
         if self.distance_cost:
             strength = strength - self.distance_cost * _distance(search)
-        best = _each_block(_first_highest, strength)[:, :, None]
+        best = jax.lax.map(_first_highest, strength)[:, :, None]
         score = jnp.take_along_axis(search.scores, best, axis=2)
         sign_a, sign_b = jnp.split(jnp.where(score < 0, -1.0, 1.0).ravel(), 2)
         a, b = jnp.split(jnp.take_along_axis(search.candidates, best[:, :, 0], axis=1).ravel(), 2)
         return LayerWiring(a, b, sign_a, sign_b)
-
-
-def _each_block(function: Callable[[Any], Any], blocks: Any) -> Any:
-    """Apply a function to one block after the other: one fits the caches, all of them do not."""
-    (num_blocks,) = {len(array) for array in jax.tree.leaves(blocks)}
-    # A loop of one turn would keep XLA from using the buffers again.
-    return jax.lax.map(function, blocks) if num_blocks > 1 else jax.vmap(function)(blocks)
 
 
 def _first_highest(strength: Float[Array, "slot candidate"]) -> Int[Array, " slot"]:

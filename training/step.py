@@ -133,7 +133,7 @@ def _step(
     if task.search is None:
         loss, gradient, wiring, search = learn()
     else:
-        # The gradient to the slots takes as long as all else, and not every step needs it.
+        # The gradient to the slots adds half as much again to a step, and not every one needs it.
         loss, gradient, wiring, search = jax.lax.cond(
             task.search.due(state.step), functools.partial(learn_and_rewire, task.search), learn
         )
