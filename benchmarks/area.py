@@ -34,17 +34,17 @@ from typing import Any
 import numpy as np
 
 from trilut import Encoder, Feature, Head, Netlist, load, save
+from trilut.circuit.reach import ternary_tables
 from trilut.data import load_dataset
 from trilut.files import make_directory, write_atomically
 from trilut.hdl import Classifier, write_verilog
 from trilut.hdl.gate import TRIT_CODE
-from trilut.hdl.groupsum import score_width
 from trilut.hdl.layer import LayerPlan
+from trilut.hdl.sums.groupsum import score_width
 from trilut.hdl.verilog import convert
-from trilut.reach import ternary_tables
+from trilut.report.tables import Table
 from trilut.synth import load_target, synthesize
 from trilut.synth.cache import Cache
-from trilut.tables import Table
 
 BUILD = Path(__file__).resolve().parent.parent / "build"
 KEPT = BUILD / "bench-area"

@@ -25,15 +25,15 @@ from area import KEPT, TARGET, random_network
 from peers import peer_package, peer_python
 
 from trilut import Netlist
+from trilut.circuit.head import Head
 from trilut.errors import ToolError
 from trilut.files import write_atomically
 from trilut.hdl import Argmax, InputKind, write_verilog
-from trilut.hdl.groupsum import score_width
+from trilut.hdl.sums.groupsum import score_width
 from trilut.hdl.verilog import convert
-from trilut.head import Head
+from trilut.report.tables import Table
 from trilut.synth import synthesize
 from trilut.synth.cache import Cache
-from trilut.tables import Table
 
 INPUTS, WIDTH, LAYERS, CLASSES, SAMPLES = 784, 2000, 3, 10, 64
 SCOPES = ("gates and sums", "and argmax")

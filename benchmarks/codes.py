@@ -20,14 +20,14 @@ import numpy as np
 from area import KEPT, TARGET, networks
 
 from trilut import Netlist
-from trilut.encoder import FeatureVectors
+from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.formula import Formula, plane_formulas
+from trilut.circuit.optimize import optimize
+from trilut.circuit.reach import reachable_rows, ternary_tables
 from trilut.files import make_directory
-from trilut.formula import Formula, plane_formulas
-from trilut.optimize import optimize
-from trilut.reach import reachable_rows, ternary_tables
+from trilut.report.tables import Table
 from trilut.synth import synthesize
 from trilut.synth.cache import Cache
-from trilut.tables import Table
 
 # The values that the two bits of a code stand for.
 DUAL_RAIL = (1, -1)

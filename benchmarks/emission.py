@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from trilut import Netlist
+from trilut.circuit.optimize import optimize
 from trilut.hdl import write_logic
-from trilut.optimize import optimize
 
 SIZES = (1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 19)
 QUICK_SIZES = SIZES[:4]
@@ -78,7 +78,7 @@ def draw(rows: list[dict[str, Any]]) -> str:
     """Draw time and memory over gates, with a line of constant time a gate to compare with."""
     from matplotlib.figure import Figure
 
-    from trilut.svg import svg_file
+    from trilut.report.svg import svg_file
 
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     axes = figure.subplots(1, 2)

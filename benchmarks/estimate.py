@@ -22,11 +22,11 @@ from area import random_network
 
 import trilut
 from trilut import Netlist
+from trilut.circuit.format import digest
 from trilut.data import load_dataset
-from trilut.estimate import PARTS, estimate
 from trilut.files import write_atomically
-from trilut.format import digest
 from trilut.hdl import write_verilog
+from trilut.hdl.estimate import PARTS, estimate
 from trilut.synth import load_target, synthesize
 
 # MNIST with 1000 gates, which is not among these, was looked at while they were fitted.

@@ -23,10 +23,10 @@ import numpy as np
 from training_accuracy import spread, versions
 
 from trilut import Netlist
-from trilut.console import stages
+from trilut.app.console import stages
+from trilut.circuit.encoder import Encoder
 from trilut.data import Dataset, Split, load_dataset
-from trilut.encoder import Encoder
-from trilut.evaluation import missing_curve
+from trilut.measure.evaluation import missing_curve
 from trilut.training import TrainingConfig, equal_information, fit_encoder, train
 
 DROPPED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)

@@ -8,8 +8,8 @@ four layers of random wiring. Each row is N trainings in directories of their ow
 was interrupted goes on with, and a line of results.json. The accuracy is that of the hardened
 circuit on the validation set, averaged over the seeds, each with a split of its own; --test adds
 the test set's, to be asked for once, when the choice has been made. LUT4 and LUT6 are estimates for
-ECP5 and Xilinx 7 (trilut.estimate), averaged too; --yosys adds what Yosys maps of the first seed
-for ECP5. Everything is included: encoder, gates, sums, argmax, control.
+ECP5 and Xilinx 7 (trilut.hdl.estimate), averaged too; --yosys adds what Yosys maps of the first
+seed for ECP5. Everything is included: encoder, gates, sums, argmax, control.
 """
 
 import argparse
@@ -24,10 +24,10 @@ from estimate import mapped
 
 import trilut
 from trilut import Netlist
+from trilut.circuit.format import save
 from trilut.data import load_dataset
-from trilut.estimate import estimate
 from trilut.files import write_atomically
-from trilut.format import save
+from trilut.hdl.estimate import estimate
 
 Settings = dict[str, Any]
 

@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from trilut import Encoder, Feature, Head, Netlist, sim
-from trilut.optimize import optimize
-from trilut.sim import bitplanes, fast
-from trilut.sim.planes import binary_functions, kernels, ternary_functions
-from trilut.sim.program import Program
+from trilut.circuit.optimize import optimize
+from trilut.sim.engines import bitplanes, fast
+from trilut.sim.engines.planes import binary_functions, kernels, ternary_functions
+from trilut.sim.engines.program import Program
 
 # The children that measure memory run this file again.
 _CHILD = "--memory-of"

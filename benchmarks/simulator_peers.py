@@ -20,7 +20,7 @@ from peers import peer_python
 from simulator import alternate, image_netlist, images
 
 from trilut import Netlist, sim
-from trilut.sim import fast
+from trilut.sim.engines import fast
 
 CLASSES, LAYERS = 10, 4
 

@@ -24,12 +24,12 @@ import jax
 from training_rows import FAMILIES, ROWS, Row
 
 import trilut
-from trilut.console import stages
+from trilut.app.console import stages
+from trilut.circuit.encoder import Encoder
+from trilut.circuit.format import save
 from trilut.data import Dataset, load_dataset
-from trilut.encoder import Encoder
 from trilut.errors import TrilutError
 from trilut.files import make_directory, write_atomically
-from trilut.format import save
 from trilut.training import (
     Measurement,
     TrainingConfig,

@@ -18,8 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax  # type: ignore[import-untyped]  # it has no types
 
+from trilut.circuit.gates import exponents, gate_table, polynomial
 from trilut.data import load_dataset
-from trilut.gates import exponents, gate_table, polynomial
 from trilut.training import TrainingConfig, fit_dataset, layer_accuracies
 from trilut.training.mixture import MixtureRecipe
 from trilut.training.network import Samples, Topology

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from trilut import load, sim
-from trilut.encoder import FeatureVectors
+from trilut.circuit.encoder import FeatureVectors
 from trilut.hdl import write_verilog
-from trilut.verify.formal import prove_design
+from trilut.verify.proof.formal import prove_design
 
 SMALL = [
     Path(__file__).resolve().parent.parent / "tests" / "regression" / f"{name}.trilut"

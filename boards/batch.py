@@ -8,10 +8,10 @@ from pathlib import Path
 
 from trilut.boards.host import BoardError, BoardLink
 from trilut.boards.protocol import Result
+from trilut.circuit.netlist import Netlist
 from trilut.data.tables import read_table
 from trilut.errors import NetlistError
 from trilut.files import write_atomically
-from trilut.netlist import Netlist
 from trilut.sim import classify
 
 __all__ = ["Batch", "classify_table", "to_csv"]

@@ -30,10 +30,10 @@ from amaranth.lib.io import Buffer
 from trilut.boards.board import Board, Family
 from trilut.boards.design import BoardDesign
 from trilut.boards.protocol import DEFAULT_BAUD
+from trilut.circuit.netlist import Netlist
 from trilut.errors import ToolError
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.hdl.layer import LayerPlan
-from trilut.netlist import Netlist
 from trilut.tools import Tool, find_tool, run
 
 __all__ = ["BoardBuild", "build_board", "program_board"]

@@ -26,13 +26,13 @@ from trilut.boards.protocol import (
 )
 from trilut.boards.selftest import SelfTest, self_test_vectors
 from trilut.boards.uart import MIN_CYCLES_PER_BIT, UartReceiver, UartTransmitter
+from trilut.circuit.format import digest
+from trilut.circuit.netlist import Netlist
+from trilut.circuit.optimize import optimize
 from trilut.errors import NetlistError, TrilutError
-from trilut.format import digest
 from trilut.hdl.classifier import Classifier, InputKind
 from trilut.hdl.fabric import layer_verilog
 from trilut.hdl.layer import LayerPlan
-from trilut.netlist import Netlist
-from trilut.optimize import optimize
 
 __all__ = ["BoardDesign"]
 

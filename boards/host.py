@@ -23,10 +23,10 @@ from trilut.boards.protocol import (
     encode_frame,
     payloads,
 )
-from trilut.encoder import FeatureVectors
+from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.format import digest
+from trilut.circuit.netlist import Netlist
 from trilut.errors import NetlistError, TrilutError
-from trilut.format import digest
-from trilut.netlist import Netlist
 
 __all__ = ["BoardError", "BoardLink"]
 

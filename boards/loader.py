@@ -10,7 +10,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from trilut.boards.protocol import GROUP, value_bytes
-from trilut.encoder import Encoder
+from trilut.circuit.encoder import Encoder
 
 __all__ = ["VectorLoader"]
 

@@ -12,7 +12,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from trilut.encoder import Encoder, FeatureVectors
+from trilut.circuit.encoder import Encoder, FeatureVectors
 
 __all__ = [
     "ANSWER_BYTES",

@@ -7,9 +7,9 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from numpy.typing import NDArray
 
-from trilut.encoder import FeatureVectors
-from trilut.head import Decisions
-from trilut.netlist import Netlist
+from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.head import Decisions
+from trilut.circuit.netlist import Netlist
 
 __all__ = ["SelfTest", "self_test_vectors"]
 

@@ -11,10 +11,10 @@ from importlib import resources
 from pathlib import Path
 
 from trilut.boards.design import BoardDesign
+from trilut.circuit.netlist import Netlist
 from trilut.files import make_directory, write_atomically
 from trilut.hdl.layer import LayerPlan
 from trilut.hdl.verilog import convert
-from trilut.netlist import Netlist
 from trilut.sim import Verilator, find_simulator
 
 __all__ = ["LineFaults", "LiveBoard", "SimulatedBoard", "build_simulation"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from trilut import Netlist
-from trilut.gates import NAMED_GATES
+from trilut.circuit.gates import NAMED_GATES
 from trilut.hdl import InputKind, write_verilog
 
 AND, OR = NAMED_GATES["and"], NAMED_GATES["or"]

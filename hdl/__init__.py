@@ -6,8 +6,8 @@ from trilut.hdl.classifier import Classifier, InputKind, StreamClassifier
 from trilut.hdl.control import Control
 from trilut.hdl.encoder import FeatureEncoder
 from trilut.hdl.gate import Gate
-from trilut.hdl.groupsum import GroupSum
 from trilut.hdl.layer import Layer
+from trilut.hdl.sums.groupsum import GroupSum
 from trilut.hdl.verilog import DesignFormat, VerilogDesign, write_logic, write_verilog
 
 __all__ = [

@@ -10,9 +10,9 @@ from amaranth.lib import wiring
 from amaranth.lib.data import ArrayLayout, StructLayout
 from amaranth.lib.wiring import In, Out
 
+from trilut.circuit.head import Head
 from trilut.hdl.digits import DigitComparator
-from trilut.hdl.groupsum import difference_width, score_width
-from trilut.head import Head
+from trilut.hdl.sums.groupsum import difference_width, score_width
 
 __all__ = ["Argmax", "DifferenceArgmax", "decision_layout"]
 

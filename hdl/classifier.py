@@ -15,14 +15,14 @@ from amaranth.lib.data import ArrayLayout, StructLayout
 from amaranth.lib.wiring import In, Out
 from numpy.typing import NDArray
 
+from trilut.circuit.netlist import Netlist
+from trilut.circuit.reach import possible_values, reachable_rows
 from trilut.errors import NetlistError
 from trilut.hdl.argmax import Argmax, DifferenceArgmax
 from trilut.hdl.control import Control
 from trilut.hdl.encoder import FeatureEncoder
-from trilut.hdl.groupsum import GroupSum, ScoreDifference, TritSum
 from trilut.hdl.layer import Layer, LayerPlan, plan_layers
-from trilut.netlist import Netlist
-from trilut.reach import possible_values, reachable_rows
+from trilut.hdl.sums.groupsum import GroupSum, ScoreDifference, TritSum
 
 __all__ = ["Classifier", "InputKind", "StreamClassifier"]
 

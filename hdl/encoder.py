@@ -8,7 +8,7 @@ from amaranth.lib import wiring
 from amaranth.lib.data import ArrayLayout, StructLayout
 from amaranth.lib.wiring import In, Out
 
-from trilut.encoder import Encoder
+from trilut.circuit.encoder import Encoder
 from trilut.hdl.digits import DIGIT_BITS, DigitComparator, compared_bits
 
 __all__ = ["FeatureEncoder", "feature_layout"]

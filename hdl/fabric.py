@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from trilut.formula import Formula
-from trilut.gates import gate_id, gate_name
+from trilut.circuit.formula import Formula
+from trilut.circuit.gates import gate_id, gate_name
+from trilut.circuit.netlist import Netlist
 from trilut.hdl.layer import LayerPlan
-from trilut.netlist import Netlist
 
 __all__ = ["fabric_verilog", "layer_verilog"]
 

@@ -7,8 +7,8 @@ from amaranth.hdl import Cat, Const, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from trilut.circuit.formula import Formula, gate_formulas
 from trilut.errors import NetlistError
-from trilut.formula import Formula, gate_formulas
 
 __all__ = ["TRIT_CODE", "Gate", "gate_expression"]
 

@@ -7,10 +7,10 @@ from importlib.metadata import version
 from amaranth.hdl import Shape
 from amaranth.lib.wiring import In
 
-from trilut.format import digest
+from trilut.circuit.format import digest
+from trilut.circuit.netlist import Netlist
 from trilut.hdl.axi import AxiClassifier
 from trilut.hdl.classifier import Classifier
-from trilut.netlist import Netlist
 
 __all__ = ["design_header", "origin_lines"]
 

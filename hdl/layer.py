@@ -10,10 +10,10 @@ from amaranth.lib.data import ArrayLayout
 from amaranth.lib.wiring import In, Out
 from numpy.typing import NDArray
 
-from trilut.formula import Formula, netlist_formulas
+from trilut.circuit.formula import Formula, netlist_formulas
+from trilut.circuit.netlist import Netlist
+from trilut.circuit.reach import level_gates, reachable_rows, ternary_tables
 from trilut.hdl.gate import gate_expression
-from trilut.netlist import Netlist
-from trilut.reach import level_gates, reachable_rows, ternary_tables
 
 __all__ = ["Layer", "LayerPlan", "plan_layers"]
 

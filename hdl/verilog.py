@@ -12,17 +12,17 @@ from typing import Any
 
 from amaranth.back import rtlil
 
+from trilut.circuit.netlist import Netlist
+from trilut.circuit.optimize import optimize
 from trilut.errors import NetlistError
 from trilut.files import make_directory, read_bytes, work_directory, write_atomically
 from trilut.hdl.axi import MAX_BEAT_BITS, AxiClassifier
 from trilut.hdl.classifier import Classifier, InputKind
-from trilut.hdl.compressor_cells import PRIMITIVE_MODELS
 from trilut.hdl.fabric import fabric_verilog, layer_verilog
 from trilut.hdl.header import design_header, origin_lines
 from trilut.hdl.layer import LayerPlan, plan_layers
+from trilut.hdl.sums.cells import PRIMITIVE_MODELS
 from trilut.identifier import check_identifier
-from trilut.netlist import Netlist
-from trilut.optimize import optimize
 from trilut.tools import find_tool, run
 
 __all__ = ["DesignFormat", "VerilogDesign", "convert", "write_logic", "write_verilog"]
@@ -105,7 +105,8 @@ def write_verilog(
     input_kind : InputKind, optional
         Features if the netlist has an encoder, trits otherwise.
     optimized : bool
-        Whether to leave out what makes no difference to the outputs; see :mod:`trilut.optimize`.
+        Whether to leave out what makes no difference to the outputs; see
+        :mod:`trilut.circuit.optimize`.
     target, scores, margin_port
         As of :class:`Classifier`.
     axi_beat_bits : int, optional

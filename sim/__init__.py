@@ -1,8 +1,14 @@
 """Simulation: of netlists in software, and of their Verilog against them."""
 
-from trilut.sim.engine import DEFAULT_ENGINE, ENGINES, classify, evaluate, predict, scores
+from trilut.sim.bench.job import FaultKind
+from trilut.sim.bench.portable import write_testbench
+from trilut.sim.bench.regression import Fault, Mismatch, RegressionResult, verify_rtl
+from trilut.sim.bench.rtl import RtlModel, build_rtl
+from trilut.sim.bench.simulator import SIMULATORS, Icarus, Simulator, Verilator, find_simulator
+from trilut.sim.bench.stimulus import Vectors, stimulus
+from trilut.sim.engines.dispatch import DEFAULT_ENGINE, ENGINES, classify, evaluate, predict, scores
+from trilut.sim.engines.fast import kernel_name
 from trilut.sim.equivalence import Comparison, Counterexample, all_inputs, compare, counterexample
-from trilut.sim.fast import kernel_name
 from trilut.sim.faults import (
     FaultEffect,
     FaultModel,
@@ -13,13 +19,7 @@ from trilut.sim.faults import (
     fault_survey,
     inject,
 )
-from trilut.sim.job import FaultKind
 from trilut.sim.probe import Activity, activity, net_values
-from trilut.sim.regression import Fault, Mismatch, RegressionResult, verify_rtl
-from trilut.sim.rtl import RtlModel, build_rtl
-from trilut.sim.simulator import SIMULATORS, Icarus, Simulator, Verilator, find_simulator
-from trilut.sim.stimulus import Vectors, stimulus
-from trilut.sim.testbench import write_testbench
 from trilut.sim.tracing import Role, Step, Trace, trace, trace_output
 from trilut.sim.vcd import write_vcd
 

@@ -7,12 +7,12 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from trilut.encoder import Encoder, FeatureVectors
+from trilut.circuit.encoder import Encoder, FeatureVectors
+from trilut.circuit.gates import truth_values
+from trilut.circuit.netlist import Netlist
 from trilut.errors import NetlistError
-from trilut.gates import truth_values
-from trilut.netlist import Netlist
-from trilut.sim.engine import evaluate
-from trilut.sim.stimulus import Vectors, stimulus
+from trilut.sim.bench.stimulus import Vectors, stimulus
+from trilut.sim.engines.dispatch import evaluate
 
 __all__ = [
     "MAX_EXHAUSTIVE",
@@ -108,8 +108,8 @@ def compare(
 
     Netlists with encoders are compared over feature vectors, others over trits. If all inputs that
     can differ are at most ``limit``, every one is tried; feature values between the same thresholds
-    cannot differ. Otherwise the stimulus of :func:`trilut.sim.stimulus` for both netlists is tried.
-    What is compared is the outputs, or the scores if the numbers of outputs differ.
+    cannot differ. Otherwise the stimulus of :func:`trilut.sim.bench.stimulus` for both netlists is
+    tried. What is compared is the outputs, or the scores if the numbers of outputs differ.
 
     Raises
     ------

@@ -14,10 +14,10 @@ from enum import Enum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trilut.encoder import FeatureVectors
+from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.netlist import Netlist
+from trilut.circuit.reach import ternary_tables
 from trilut.errors import DataError, NetlistError
-from trilut.netlist import Netlist
-from trilut.reach import ternary_tables
 from trilut.sim.probe import net_values
 
 __all__ = [

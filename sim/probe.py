@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trilut.encoder import FeatureVectors
-from trilut.netlist import Netlist
-from trilut.sim import lookup
-from trilut.sim.engine import input_trits
+from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.netlist import Netlist
+from trilut.sim.engines import lookup
+from trilut.sim.engines.dispatch import input_trits
 
 __all__ = ["Activity", "activity", "net_values", "value_batches"]
 

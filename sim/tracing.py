@@ -7,11 +7,11 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trilut.encoder import FeatureVectors
+from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.gates import gate_id, gate_name, table_text
+from trilut.circuit.netlist import Netlist
+from trilut.circuit.reach import ternary_tables
 from trilut.errors import DataError, NetlistError
-from trilut.gates import gate_id, gate_name, table_text
-from trilut.netlist import Netlist
-from trilut.reach import ternary_tables
 from trilut.sim.probe import net_values
 
 __all__ = ["Role", "Step", "Trace", "trace", "trace_output"]

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trilut.encoder import FeatureVectors
+from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.netlist import Netlist
 from trilut.errors import NetlistError, ToolError
 from trilut.files import write_atomically
-from trilut.netlist import Netlist
 from trilut.sim.probe import net_values
 
 __all__ = ["write_vcd"]

@@ -1,8 +1,8 @@
 """Synthesis: from Verilog to area and timing on a part."""
 
+from trilut.app.pipeline import PipelineChoice, choose_pipeline
 from trilut.synth.cache import Cache
 from trilut.synth.parallel import in_parallel
-from trilut.synth.pipeline import PipelineChoice, choose_pipeline
 from trilut.synth.result import (
     Asic,
     Cells,

@@ -6,9 +6,8 @@ import json
 import zlib
 from pathlib import Path
 
-from trilut.data.fetched import cache_directory
 from trilut.errors import FormatError
-from trilut.files import make_directory, write_atomically
+from trilut.files import cache_directory, make_directory, write_atomically
 
 __all__ = ["Cache", "Made", "digest"]
 

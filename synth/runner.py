@@ -12,9 +12,9 @@ from typing import Any
 
 from trilut.errors import ToolError
 from trilut.files import make_directory, read_bytes, write_atomically
-from trilut.synth.asic import CONSTRAINTS, AsicDesign, mapping_script
+from trilut.synth.asic.figures import CONSTRAINTS, AsicDesign, mapping_script
+from trilut.synth.asic.library import Library, load_library
 from trilut.synth.cache import Cache, digest
-from trilut.synth.library import Library, load_library
 from trilut.synth.mapped import PORT_BLOCK, TOP_BLOCK, MappedDesign
 from trilut.synth.parallel import in_parallel
 from trilut.synth.result import Cells, Hop, SynthesisResult, Timing, Utilization

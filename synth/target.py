@@ -163,7 +163,8 @@ class Target:
     place_and_route : PlaceAndRoute, optional
         None if the open tools only map to this part.
     sums : str
-        What sums of trits are made of on this part; see :data:`trilut.hdl.groupsum.SUM_TARGETS`.
+        What sums of trits are made of on this part; see
+        :data:`trilut.hdl.sums.groupsum.SUM_TARGETS`.
     keeps_hierarchy : bool
         Whether the Yosys command must be told to flatten; the others must be told not to.
     models : tuple of str

@@ -8,7 +8,7 @@ import numpy as np
 
 from trilut.hdl import VerilogDesign
 from trilut.hdl.axi import payload_ports
-from trilut.synth.boolean import Bits
+from trilut.synth.asic.boolean import Bits
 
 __all__ = ["Traffic", "design_traffic"]
 

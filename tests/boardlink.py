@@ -3,7 +3,7 @@
 import numpy as np
 from circuits import random_netlist
 
-from trilut.encoder import FeatureVectors
+from trilut.circuit.encoder import FeatureVectors
 
 
 def small_net(seed=3, num_classes=3):

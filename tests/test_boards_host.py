@@ -10,8 +10,8 @@ from boardlink import small_net
 from trilut import save
 from trilut.boards import BoardError, BoardLink, classify_table
 from trilut.boards.protocol import Frame, FrameReader, Identity, Kind, encode_frame, payload_bytes
+from trilut.circuit.format import digest
 from trilut.cli import main
-from trilut.format import digest
 
 
 def fill(port):

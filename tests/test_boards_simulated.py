@@ -22,8 +22,8 @@ from trilut.boards.protocol import (
     payloads,
 )
 from trilut.boards.simulated import LineFaults, build_simulation
+from trilut.circuit.format import digest
 from trilut.cli import main
-from trilut.format import digest
 
 pytestmark = pytest.mark.sim
 

@@ -14,9 +14,9 @@ from circuits import random_netlist
 from commandline import fails
 
 import trilut
+from trilut.circuit.gates import NAMED_GATES
 from trilut.cli import main
-from trilut.evaluation import untrained
-from trilut.gates import NAMED_GATES
+from trilut.measure.evaluation import untrained
 
 COMMANDS = [
     "flow",
@@ -411,7 +411,7 @@ def test_more_vectors_than_memory_has_room_for(capsys, net, monkeypatch):
     def fill(*args, **settings):
         raise MemoryError("Unable to allocate 7 TiB")
 
-    monkeypatch.setattr("trilut.netfile.verify_file", fill)
+    monkeypatch.setattr("trilut.app.verify.verify_file", fill)
     assert fails(capsys, "verify", net) == "Not enough memory. Unable to allocate 7 TiB"
 
 

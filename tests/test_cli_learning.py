@@ -11,7 +11,7 @@ from commandline import fails
 import trilut
 from trilut.cli import main
 from trilut.data import load_dataset
-from trilut.evaluation import evaluate_split
+from trilut.measure.evaluation import evaluate_split
 
 MOONS = "moons:train=200,validation=100,test=150"
 SMALL = ["--layers", "16,8", "--steps", "40"]

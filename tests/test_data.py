@@ -189,7 +189,7 @@ def test_dataset_with_a_label_that_is_no_class():
 
 def test_core_does_not_import_jax_or_scikit_learn():
     code = (
-        "import sys, trilut, trilut.data, trilut.metrics; "
+        "import sys, trilut, trilut.data, trilut.measure.metrics; "
         "sys.exit(bool({'jax', 'sklearn'} & set(sys.modules)))"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -12,8 +12,9 @@ import pytest
 from images import idx_file
 
 from trilut.cli import main
-from trilut.data import FETCHED, cache_directory, fetch_dataset, is_fetched, load_dataset
+from trilut.data import FETCHED, fetch_dataset, is_fetched, load_dataset
 from trilut.errors import DataError, ToolError
+from trilut.files import cache_directory
 
 NUM_TRAIN, NUM_TEST = 30, 8
 

@@ -16,16 +16,16 @@ import pytest
 from circuits import random_netlist
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_synth_report import some_report
+from test_report_synthesis import some_report
 
 from trilut import TrilutError, digest, load
+from trilut.circuit.format import dumps
 from trilut.data import load_dataset
 from trilut.data.images import parse_cifar_binary, parse_cifar_pickle, parse_idx
-from trilut.format import dumps
-from trilut.summary import netlist_facts
+from trilut.report.summary import netlist_facts
+from trilut.report.synthesis import read_synthesis_report
 from trilut.synth import load_target
-from trilut.synth.liberty import read_liberty
-from trilut.synth.report import read_synthesis_report
+from trilut.synth.asic.liberty import read_liberty
 
 ROOT = Path(__file__).parent.parent
 # What a reader may take at most, above what the file itself takes.

@@ -10,8 +10,8 @@ from amaranth.sim import Simulator
 from circuits import random_netlist
 
 from trilut import Encoder, Feature, FeatureVectors, Head, Netlist
+from trilut.circuit.gates import NAMED_GATES
 from trilut.errors import NetlistError
-from trilut.gates import NAMED_GATES
 from trilut.hdl import (
     Argmax,
     Classifier,

@@ -8,11 +8,11 @@ from amaranth.sim import Simulator
 
 from trilut import Head
 from trilut.hdl.argmax import Argmax, DifferenceArgmax
-from trilut.hdl.compressor import TRUE, Chain, Plane
-from trilut.hdl.compressor_cells import PRIMITIVE_MODELS
-from trilut.hdl.compressor_plan import plan_sum
 from trilut.hdl.gate import TRIT_CODE
-from trilut.hdl.groupsum import SUM_TARGETS, GroupSum, ScoreDifference, TritSum
+from trilut.hdl.sums.cells import PRIMITIVE_MODELS
+from trilut.hdl.sums.compressor import TRUE, Chain, Plane
+from trilut.hdl.sums.groupsum import SUM_TARGETS, GroupSum, ScoreDifference, TritSum
+from trilut.hdl.sums.plan import plan_sum
 from trilut.hdl.verilog import convert
 from trilut.tools import find_tool, run
 

@@ -11,7 +11,6 @@ import trilut
 
 ROOT = Path(__file__).parent.parent
 CORE = ROOT / "src" / "trilut"
-CORE_PACKAGES = ("analysis", "commands", "data", "paper", "verify")
 STAGES = ("training", "hdl", "sim", "synth", "boards")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
@@ -24,10 +23,13 @@ def test_stage_links_show_the_root_folders():
 
 
 def test_package_list_names_every_folder_with_code():
-    found = {"trilut", *(f"trilut.{package}" for package in CORE_PACKAGES)}
-    for stage in STAGES:
-        for init in (ROOT / stage).rglob("__init__.py"):
-            found.add(".".join(("trilut", *init.parent.relative_to(ROOT).parts)))
+    folders = (CORE, *(ROOT / stage for stage in STAGES))
+    names = {folder: "trilut" if folder == CORE else f"trilut.{folder.name}" for folder in folders}
+    found = {
+        ".".join((names[folder], *init.parent.relative_to(folder).parts))
+        for folder in folders
+        for init in folder.rglob("__init__.py")
+    }
     assert set(PROJECT["tool"]["setuptools"]["packages"]) == found
 
 
@@ -55,16 +57,12 @@ def wheel(tmp_path_factory):
 
 
 def test_wheel_holds_every_source_file(wheel):
+    folders = (CORE, *(ROOT / stage for stage in STAGES))
     expected = {
-        f"trilut/{path.relative_to(folder.parent)}"
-        for folder in (*(CORE / package for package in CORE_PACKAGES), *map(ROOT.joinpath, STAGES))
+        str(Path("trilut", "" if folder == CORE else folder.name, path.relative_to(folder)))
+        for folder in folders
         for path in folder.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
-    }
-    expected |= {
-        f"trilut/{path.name}"
-        for pattern in ("*.py", "*.schema.json", "*.html.j2", "*.svg.j2", "py.typed")
-        for path in CORE.glob(pattern)
     }
     packed = {name for name in wheel.namelist() if not name.startswith("trilut-")}
     assert packed == expected

@@ -8,7 +8,7 @@ import trilut
 from trilut.cli import main
 from trilut.data import load_dataset
 from trilut.errors import TrilutError
-from trilut.evaluation import evaluate_split
+from trilut.measure.evaluation import evaluate_split
 from trilut.paper import EXPERIMENTS, SCALES
 from trilut.paper.experiment import Claim, Experiment, Scale, Section, Table
 from trilut.paper.page import write_page

@@ -8,12 +8,12 @@ from circuits import random_netlist
 
 import trilut
 from trilut.data import load_dataset
-from trilut.evaluation import evaluate_split
+from trilut.measure.evaluation import evaluate_split
 from trilut.paper import EXPERIMENTS, SCALES
 from trilut.paper.page import write_page
 from trilut.paper.published import published
 from trilut.paper.runs import RunResult
-from trilut.summary import plain
+from trilut.report.summary import plain
 from trilut.training import fit_encoder
 
 SMALL = SCALES["small"]

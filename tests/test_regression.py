@@ -7,8 +7,8 @@ import pytest
 from regression.make import EXPECTED, HERE, KINDS, reference_digest, vectors
 
 from trilut import load, sim
-from trilut.encoder import FeatureVectors
-from trilut.optimize import optimize
+from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.optimize import optimize
 
 FIELDS = ("scores", "chosen", "margin", "unknown")
 # The others are for `make test-all`: each takes the C++ compiler several seconds.

@@ -15,9 +15,9 @@ from PIL import Image
 import trilut
 from trilut.cli import main
 from trilut.data import load_dataset
-from trilut.drawing import _NETS, _cone, _hot_cones, circuit_figure, net_weights
-from trilut.evaluation import evaluate_split
-from trilut.figures import confusion_figure, decision_grid, layer_gap_figure
+from trilut.measure.evaluation import evaluate_split
+from trilut.report.drawing import _NETS, _cone, _hot_cones, circuit_figure, net_weights
+from trilut.report.figures import confusion_figure, decision_grid, layer_gap_figure
 from trilut.training import TrainingConfig, layer_accuracies, train
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trilut import DataError, Encoder, Feature, FeatureVectors, Head, Netlist, NetlistError, sim
-from trilut.gates import NAMED_GATES
+from trilut.circuit.gates import NAMED_GATES
+from trilut.report.summary import plain
 from trilut.sim import FaultModel, NetFault, Role, probe
-from trilut.summary import plain
 
 AND, OR, CONSENSUS = (NAMED_GATES[name] for name in ("and", "or", "consensus"))
 

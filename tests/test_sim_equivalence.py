@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trilut import Encoder, Feature, FeatureVectors, Head, Netlist, NetlistError, sim
-from trilut.optimize import optimize
+from trilut.circuit.optimize import optimize
 from trilut.sim import equivalence
 
 

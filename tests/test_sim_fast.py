@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trilut import DataError, Encoder, Feature, FeatureVectors, Head, Netlist, ToolError, sim
-from trilut.sim import fast, machine, native, planes
-from trilut.sim.program import Program
+from trilut.sim.engines import fast, machine, native, planes
+from trilut.sim.engines.program import Program
 
 SIZES = [0, 1, 63, 64, 65, 511, 512, 513]
 FIELDS = ("scores", "chosen", "margin", "unknown")

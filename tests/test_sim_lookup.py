@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trilut import DataError, FeatureVectors, Netlist, NetlistError, sim
-from trilut.sim import engine, lookup
+from trilut.sim.engines import dispatch as engine
+from trilut.sim.engines import lookup
 
 
 @st.composite

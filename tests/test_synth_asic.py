@@ -7,13 +7,13 @@ from circuits import random_netlist
 
 from trilut.errors import FormatError, ToolError
 from trilut.hdl import write_logic, write_verilog
-from trilut.sim.packing import pack_trits
+from trilut.sim.bench.packing import pack_trits
 from trilut.synth import load_target, synthesize
-from trilut.synth.activity import Simulation, estimate_energy
+from trilut.synth.asic.activity import Simulation, estimate_energy
+from trilut.synth.asic.liberty import parse_liberty
+from trilut.synth.asic.library import Library, load_library
+from trilut.synth.asic.sta import slowest_path
 from trilut.synth.graph import cell_levels, drivers, evaluation_order
-from trilut.synth.liberty import parse_liberty
-from trilut.synth.library import Library, load_library
-from trilut.synth.sta import slowest_path
 from trilut.synth.traffic import Traffic, design_traffic
 
 GENERIC = load_library("generic")

@@ -4,8 +4,8 @@ from importlib.resources import files
 import pytest
 from circuits import random_netlist
 
+from trilut.circuit.format import save
 from trilut.cli import main
-from trilut.format import save
 from trilut.synth import load_target, target_names
 
 

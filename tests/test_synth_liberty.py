@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trilut.errors import FormatError, ToolError
-from trilut.synth import library as module
-from trilut.synth.boolean import parse_function
-from trilut.synth.liberty import Group, Table, parse_liberty, read_liberty
-from trilut.synth.library import Library, load_library
+from trilut.synth.asic import library as module
+from trilut.synth.asic.boolean import parse_function
+from trilut.synth.asic.liberty import Group, Table, parse_liberty, read_liberty
+from trilut.synth.asic.library import Library, load_library
 
 TEXT = """
 /* a comment

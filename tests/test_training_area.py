@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from trilut.circuit.formula import gate_formulas
+from trilut.circuit.gates import gate_table
 from trilut.data import load_dataset
-from trilut.formula import gate_formulas
-from trilut.gates import gate_table
 from trilut.training import TrainingConfig, TrainingError, train
 from trilut.training.area import AreaTerm, expected_area, gate_area
 

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from trilut import digest
+from trilut.app.flow import train_to_directory
 from trilut.data import load_dataset
 from trilut.errors import FormatError
-from trilut.flow import train_to_directory
 from trilut.training import TrainingConfig, TrainingError, train
 from trilut.training.checkpoint import check_finished
 

@@ -5,7 +5,7 @@ import pytest
 
 from trilut.data import load_dataset
 from trilut.errors import DataError
-from trilut.metrics import encoding_ceiling
+from trilut.measure.metrics import encoding_ceiling
 from trilut.training import fit_encoder
 from trilut.training.encoding import equal_information, measure_encoding
 

@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from trilut import Encoder, Feature, Head, gates
+from trilut import Encoder, Feature, Head
+from trilut.circuit import gates
 from trilut.training import TrainingConfig, harden
 from trilut.training.mixture import MixtureRecipe
 from trilut.training.network import Samples, Topology, accuracy, class_scores, forward

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from trilut import gates
+from trilut.circuit import gates
 from trilut.training import relax
 
 VALENCES = [2, 3, 4, 5]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trilut.data import load_dataset
-from trilut.metrics import accuracy
+from trilut.measure.metrics import accuracy
 from trilut.training import TrainingConfig, fit_dataset, train
 from trilut.training.search import LayerSearch, WireSearch, start_search
 

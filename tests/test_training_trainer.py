@@ -4,12 +4,12 @@ import pytest
 
 import trilut
 from trilut import digest, load, save
+from trilut.circuit.gates import fourier_spectrum
 from trilut.data import Dataset, Split, load_dataset
-from trilut.evaluation import dataset_accuracy
-from trilut.gates import fourier_spectrum
-from trilut.metrics import accuracy, cell_vote_accuracy, encoding_ceiling
+from trilut.measure.evaluation import dataset_accuracy
+from trilut.measure.metrics import accuracy, cell_vote_accuracy, encoding_ceiling
+from trilut.report.summary import accuracy_rows
 from trilut.sim import evaluate
-from trilut.summary import accuracy_rows
 from trilut.training import (
     TrainingConfig,
     TrainingError,

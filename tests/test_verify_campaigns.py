@@ -3,7 +3,7 @@ import pytest
 from circuits import random_netlist
 
 from trilut import Head, Netlist, sim
-from trilut.encoder import FeatureVectors
+from trilut.circuit.encoder import FeatureVectors
 from trilut.hdl import write_verilog
 from trilut.verify.campaigns import flip_survey, mutation_campaign
 from trilut.verify.mutants import Mutant, MutantProof, Verdict, draw_mutants

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from circuits import random_netlist
 
-from trilut.reach import observed_rows, reachable_rows
+from trilut.circuit.reach import observed_rows, reachable_rows
 from trilut.sim import all_inputs
 from trilut.verify.coverage import measure_coverage
 

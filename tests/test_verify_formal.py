@@ -7,7 +7,7 @@ from circuits import random_netlist
 
 from trilut import FeatureVectors
 from trilut.hdl import write_verilog
-from trilut.verify.formal import prove_design
+from trilut.verify.proof.formal import prove_design
 
 pytestmark = pytest.mark.synth
 
@@ -206,7 +206,7 @@ def test_a_wrong_cell_of_a_part_is_noticed(tmp_path):
 
 
 def test_a_sum_that_the_method_cannot_take_apart_is_not_proven(design, tmp_path, monkeypatch):
-    monkeypatch.setattr("trilut.verify.sums._MAX_NODES", 2)
+    monkeypatch.setattr("trilut.verify.proof.sums._MAX_NODES", 2)
     result = prove_design(NET, design, tmp_path)
     assert re.fullmatch(r"an adder of \d+ bits is too large to try", result.fault)
     assert result.counterexample is None

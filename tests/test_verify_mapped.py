@@ -3,9 +3,9 @@ from circuits import random_netlist
 
 from trilut.hdl import write_verilog
 from trilut.synth import load_target
-from trilut.verify.design import read_design
-from trilut.verify.equivalence import Equivalence, prove_equivalence
 from trilut.verify.mapped import map_design, prove_mapping
+from trilut.verify.proof.design import read_design
+from trilut.verify.proof.equivalence import Equivalence, prove_equivalence
 
 pytestmark = pytest.mark.synth
 

@@ -1,8 +1,8 @@
 import pytest
 
-from trilut.verify.aig import FALSE, TRUE, Aig
-from trilut.verify.diagrams import Diagrams
-from trilut.verify.sums import SumError, TritInput, prove_sum
+from trilut.verify.proof.aig import FALSE, TRUE, Aig
+from trilut.verify.proof.diagrams import Diagrams
+from trilut.verify.proof.sums import SumError, TritInput, prove_sum
 
 ALL = (-1, 0, 1)
 
@@ -134,7 +134,7 @@ def test_a_copy_that_skips_a_level_is_proven():
 
 
 def test_a_function_of_many_bits_that_is_no_adder_is_given_up(monkeypatch):
-    monkeypatch.setattr("trilut.verify.sums._MAX_NODES", 20)
+    monkeypatch.setattr("trilut.verify.proof.sums._MAX_NODES", 20)
     with pytest.raises(SumError, match=r"^an adder of \d+ bits is too large to try$"):
         Tree([ALL] * 60).prove()
 

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
-from trilut.formula import ALL_ROWS, plane_formulas
+from trilut.circuit.formula import ALL_ROWS, plane_formulas
 from trilut.training.network import Parameters
 
 __all__ = ["AreaTerm", "expected_area", "gate_area"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from trilut.circuit.head import Head
 from trilut.data import Dataset
 from trilut.errors import TrilutError
-from trilut.head import Head
 from trilut.training.encoding import Spacing
 from trilut.training.names import NoiseKind, Objective, Parametrisation, Start
 

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from trilut.circuit.encoder import Encoder, Feature
 from trilut.data import Dataset
-from trilut.encoder import Encoder, Feature
 from trilut.errors import DataError
-from trilut.metrics import cell_vote_accuracy, encoding_ceiling
+from trilut.measure.metrics import cell_vote_accuracy, encoding_ceiling
 
 __all__ = ["EncodingMeasure", "Spacing", "equal_information", "fit_encoder", "measure_encoding"]
 

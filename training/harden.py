@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import NDArray
 
-from trilut.encoder import Encoder
-from trilut.head import Head
-from trilut.netlist import Netlist
+from trilut.circuit.encoder import Encoder
+from trilut.circuit.head import Head
+from trilut.circuit.netlist import Netlist
 from trilut.training.network import Topology
 from trilut.training.wiring import LayerWiring, Wiring
 

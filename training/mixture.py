@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from trilut.gates import gate_table, polynomial
+from trilut.circuit.gates import gate_table, polynomial
 from trilut.training.names import Objective
 from trilut.training.network import Parameters
 from trilut.training.objective import task_loss

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from numpy.typing import NDArray
 
-from trilut.gates import fourier_matrix
+from trilut.circuit.gates import fourier_matrix
 from trilut.training.names import Objective
 
 __all__ = ["complexity", "cross_entropy", "round_gradient", "squared_error", "task_loss"]

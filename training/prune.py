@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from numpy.typing import NDArray
 
-from trilut.gates import truth_values
+from trilut.circuit.gates import truth_values
 from trilut.training.area import gate_area
 from trilut.training.network import LayerValues, Parameters, Topology, class_scores, forward
 from trilut.training.objective import cross_entropy

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from numpy.typing import NDArray
 
-from trilut.gates import evaluation_matrix, fourier_matrix, truth_values
+from trilut.circuit.gates import evaluation_matrix, fourier_matrix, truth_values
 from trilut.training.area import AreaTerm
 from trilut.training.names import NoiseKind, Objective, Parametrisation, Start
 from trilut.training.network import Parameters

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from trilut.gates import evaluation_matrix, exponents, truth_values
+from trilut.circuit.gates import evaluation_matrix, exponents, truth_values
 
 __all__ = [
     "coefficients",
@@ -189,7 +189,7 @@ with_gradient_of.defvjp(
 
 
 def round_to_values(x: Float[Array, "*shape"], *, valence: int = 3) -> Float[Array, "*shape"]:
-    """Round to the nearest truth value by the rule of :func:`trilut.gates.round_to_values`."""
+    """Round to the nearest truth value, as :func:`trilut.circuit.gates.round_to_values` does."""
     ties = [(2 * level + 2 - valence) / (valence - 1) for level in range(valence - 1)]
     # Comparisons are exact in every precision; scaling x first would move values next to a tie.
     above = [x > tie if tie >= 0 else x >= tie for tie in ties]

@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Array, Int
 from numpy.typing import NDArray
 
+from trilut.circuit.encoder import Encoder
 from trilut.data import Split
-from trilut.encoder import Encoder
 from trilut.training.config import TrainingError
 from trilut.training.network import Samples
 

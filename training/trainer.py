@@ -12,11 +12,11 @@ from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int8
 
 from trilut import __version__
+from trilut.circuit.encoder import Encoder
+from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset
 from trilut.data.names import absolute_name
-from trilut.encoder import Encoder
-from trilut.metrics import hardening_error
-from trilut.netlist import Netlist
+from trilut.measure.metrics import hardening_error
 from trilut.training.checkpoint import Journal, Measurement
 from trilut.training.config import TrainingConfig, TrainingError
 from trilut.training.encoding import fit_encoder

@@ -4,11 +4,11 @@ from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
-from trilut.encoder import Encoder, Feature, FeatureVectors
+from trilut.circuit.encoder import Encoder, Feature, FeatureVectors
+from trilut.circuit.format import digest, load, save
+from trilut.circuit.head import Decisions, Head
+from trilut.circuit.netlist import Netlist
 from trilut.errors import DataError, FormatError, NetlistError, ToolError, TrilutError
-from trilut.format import digest, load, save
-from trilut.head import Decisions, Head
-from trilut.netlist import Netlist
 
 if TYPE_CHECKING:
     from trilut.data import load_dataset

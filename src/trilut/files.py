@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -11,7 +12,14 @@ from typing import Any
 
 from trilut.errors import FormatError, ToolError
 
-__all__ = ["make_directory", "parse_toml", "read_bytes", "work_directory", "write_atomically"]
+__all__ = [
+    "cache_directory",
+    "make_directory",
+    "parse_toml",
+    "read_bytes",
+    "work_directory",
+    "write_atomically",
+]
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
@@ -66,6 +74,17 @@ def parse_toml(content: bytes, title: str) -> dict[str, Any]:
     # Not TOML, not Unicode, or an integer of thousands of digits.
     except ValueError as error:
         raise FormatError(f"{title} is not TOML: {error}") from error
+
+
+def cache_directory() -> Path:
+    """Return the directory for what is downloaded: TRILUT_CACHE, or where such things are kept."""
+    if chosen := os.environ.get("TRILUT_CACHE"):
+        return Path(chosen)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "trilut"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "trilut" / "Cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "trilut"
 
 
 def make_directory(path: Path) -> Path:

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from trilut import Encoder, Feature, Head, Netlist, load, save, sim
+from trilut.circuit.gates import NAMED_GATES
 from trilut.data import load_dataset
 from trilut.data.dataset import Dataset, Split
-from trilut.gates import NAMED_GATES
 from trilut.training import TrainingConfig, train
 
 HERE = Path(__file__).parent

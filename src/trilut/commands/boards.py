@@ -79,7 +79,7 @@ def _board(args: argparse.Namespace) -> int | None:
     if args.name == _SIMULATED:
         _simulate(args, netlist)
         return None
-    from trilut.console import stages
+    from trilut.app.console import stages
 
     board = find_board(args.name)
     with stages() as show:
@@ -121,8 +121,8 @@ def _simulate(args: argparse.Namespace, netlist: trilut.Netlist) -> None:
     import signal
     import tempfile
 
+    from trilut.app.console import stages, talk
     from trilut.boards import build_simulation
-    from trilut.console import stages, talk
 
     with tempfile.TemporaryDirectory(prefix="trilut-") as directory:
         with stages() as show:
@@ -198,8 +198,8 @@ def _missing_action(args: argparse.Namespace) -> int:
 
 
 def _classify(args: argparse.Namespace) -> int:
+    from trilut.app.console import stages, talk
     from trilut.boards import BoardLink, classify_table, to_csv
-    from trilut.console import stages, talk
 
     netlist = trilut.load(args.check or args.net)
     options = {"baud": args.baud, "timeout": args.timeout, "retries": args.retries}

@@ -50,7 +50,7 @@ def add_campaign(commands: Any) -> None:
 
 
 def _campaign(args: argparse.Namespace) -> None:
-    from trilut.netfile import campaign_file
+    from trilut.app.campaign import campaign_file
     from trilut.verify.campaigns import FlipSurvey
 
     result = campaign_file(

@@ -26,9 +26,9 @@ __all__ = ["add_explore", "add_literature", "compare_files"]
 
 def compare_files(args: argparse.Namespace, paths: Sequence[Path]) -> None:
     """Print synthesis reports side by side."""
-    from trilut.summary import plain
-    from trilut.synth.compare import compare_reports
-    from trilut.synth.report import read_synthesis_report
+    from trilut.report.compare import compare_reports
+    from trilut.report.summary import plain
+    from trilut.report.synthesis import read_synthesis_report
 
     if len(paths) < 2:
         raise TrilutError(f"A comparison needs at least 2 files synthesis.json, not {len(paths)}")
@@ -64,14 +64,14 @@ def add_literature(commands: Any) -> None:
 
 
 def _literature(args: argparse.Namespace) -> None:
-    from trilut.summary import plain
-    from trilut.synth.literature import (
+    from trilut.report.literature import (
         literature_datasets,
         literature_page,
         literature_tables,
         published,
     )
-    from trilut.synth.report import read_synthesis_report
+    from trilut.report.summary import plain
+    from trilut.report.synthesis import read_synthesis_report
 
     if args.markdown:
         print(literature_page(), end="")
@@ -154,8 +154,8 @@ def _decimals(text: str) -> tuple[float, ...]:
 
 
 def _explore(args: argparse.Namespace) -> int:
+    from trilut.app.explore import AXES, explore, training_grid
     from trilut.synth.cache import Cache
-    from trilut.synth.explore import AXES, explore, training_grid
 
     settings = training_settings(args)
     varied = {name: settings.pop(name) for name in AXES if name in settings}

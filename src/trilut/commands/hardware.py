@@ -65,7 +65,7 @@ def add_optimize(commands: Any) -> None:
 
 
 def _optimize(args: argparse.Namespace) -> None:
-    from trilut.netfile import optimize_file
+    from trilut.app.optimize import optimize_file
 
     facts = optimize_file(
         args.net,
@@ -175,8 +175,8 @@ def _refuse_hardware(args: argparse.Namespace, reason: str) -> None:
 
 
 def _verilog(args: argparse.Namespace) -> None:
+    from trilut.app.export import write_bench, write_blif
     from trilut.hdl import DesignFormat, InputKind, write_logic, write_verilog
-    from trilut.netfile import write_bench, write_blif
 
     if args.format in ("blif", "blif-mv"):
         _refuse_hardware(args, f"--format {args.format}")
@@ -299,7 +299,7 @@ def _synth(args: argparse.Namespace) -> int | None:
     if args.net is None or args.output is None:
         print("trilut synth: error: NET and -o DIR are required", file=sys.stderr)
         return 2
-    from trilut.netfile import synthesize_file, synthesize_targets
+    from trilut.app.synth import synthesize_file, synthesize_targets
     from trilut.synth import Cache
 
     targets = [name for names in args.target or [] for name in names]

@@ -46,10 +46,11 @@ def add_info(commands: Any) -> None:
 
 
 def _info(args: argparse.Namespace) -> None:
-    from trilut.analysis import analysis_tables, analyze
-    from trilut.estimate import PARTS, estimate
-    from trilut.summary import netlist_facts, netlist_rows, plain
-    from trilut.tables import two_columns
+    from trilut.hdl.estimate import PARTS, estimate
+    from trilut.measure.analysis import analyze
+    from trilut.report.analysis import analysis_tables
+    from trilut.report.summary import netlist_facts, netlist_rows, plain
+    from trilut.report.tables import two_columns
 
     netlist = trilut.load(args.net)
     facts = netlist_facts(netlist)
@@ -90,7 +91,7 @@ def add_report(commands: Any) -> None:
 
 
 def _report(args: argparse.Namespace) -> None:
-    from trilut.rundir import report_run
+    from trilut.app.rundir import report_run
 
     data = None if args.data is None else with_label(args.data, args.label)
     report = report_run(args.run_path, output=args.output, data=data)
@@ -113,9 +114,10 @@ def add_gate(commands: Any) -> None:
 
 
 def _gate(args: argparse.Namespace) -> None:
-    from trilut.analysis import gate_properties, gate_rows
-    from trilut.gates import parse_gate
-    from trilut.summary import gate_facts
+    from trilut.circuit.gates import parse_gate
+    from trilut.measure.analysis import gate_properties
+    from trilut.report.analysis import gate_rows
+    from trilut.report.summary import gate_facts
 
     gate = parse_gate(args.gate)
     facts = gate_facts(gate) | gate_properties(gate)
@@ -132,7 +134,7 @@ def _add_samples(parser: argparse.ArgumentParser) -> None:
 
 
 def _test_samples(args: argparse.Namespace, netlist: trilut.Netlist) -> Any:
-    from trilut.evaluation import netlist_dataset, samples_for
+    from trilut.measure.matching import netlist_dataset, samples_for
 
     name = None if args.data is None else with_label(args.data, args.label)
     return samples_for(netlist, netlist_dataset(netlist, name=name, seed=args.seed)).x
@@ -169,8 +171,8 @@ def _values(text: str) -> tuple[float, ...]:
 
 
 def _trace(args: argparse.Namespace) -> None:
+    from trilut.report.summary import plain
     from trilut.sim import trace_output
-    from trilut.summary import plain
 
     netlist = trilut.load(args.net)
     samples = [args.values] if args.values else _test_samples(args, netlist)

@@ -49,7 +49,7 @@ def add_flow(commands: Any) -> None:
 
 
 def _flow(args: argparse.Namespace) -> int:
-    from trilut.flow import run_flow
+    from trilut.app.flow import run_flow
 
     report = run_flow(
         with_label(args.dataset, args.label),
@@ -82,8 +82,8 @@ def add_train(commands: Any) -> None:
 
 
 def _train(args: argparse.Namespace) -> None:
-    from trilut.flow import train_to_directory
-    from trilut.summary import accuracy_rows
+    from trilut.app.flow import train_to_directory
+    from trilut.report.summary import accuracy_rows
 
     dataset = with_label(args.dataset, args.label)
     settings = training_settings(args)
@@ -160,8 +160,8 @@ def add_eval(commands: Any) -> None:
 
 
 def _eval(args: argparse.Namespace) -> None:
-    from trilut.evaluation import evaluate_split, untrained, with_abstain_margin
-    from trilut.summary import control_rows, evaluation_rows, plain
+    from trilut.measure.evaluation import evaluate_split, untrained, with_abstain_margin
+    from trilut.report.summary import control_rows, evaluation_rows, plain
 
     netlist = trilut.load(args.net)
     margin = _abstain_margin(args, netlist)
@@ -184,7 +184,7 @@ def _eval(args: argparse.Namespace) -> None:
 def _eval_samples(args: argparse.Namespace, netlist: trilut.Netlist) -> tuple[str, Any]:
     """Return what is measured on what, as a title, and the samples."""
     from trilut.data.files import is_table_name
-    from trilut.evaluation import (
+    from trilut.measure.matching import (
         default_part,
         is_own_file,
         netlist_dataset,
@@ -210,8 +210,8 @@ def _missing(
     args: argparse.Namespace, netlist: trilut.Netlist, split: Any
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Return rows and document of what missing features do, if the user asks for it."""
-    from trilut.evaluation import missing_curve, missing_curves
-    from trilut.summary import against_rows, missing_rows
+    from trilut.measure.evaluation import missing_curve, missing_curves
+    from trilut.report.summary import against_rows, missing_rows
 
     options = {"engine": args.engine} | ({"dropped": args.drop} if args.drop else {})
     if args.against is not None:
@@ -225,7 +225,8 @@ def _missing(
 
 def _abstain_margin(args: argparse.Namespace, netlist: trilut.Netlist) -> int | None:
     """Return the margin that the user asks for, if it is not that of the netlist."""
-    from trilut.evaluation import margin_for_coverage, netlist_dataset, samples_for
+    from trilut.measure.evaluation import margin_for_coverage
+    from trilut.measure.matching import netlist_dataset, samples_for
 
     if args.coverage is None:
         margin: int | None = args.abstain_margin
@@ -289,7 +290,7 @@ def _data_list(args: argparse.Namespace) -> None:
 
 
 def _data_fetch(args: argparse.Namespace) -> None:
-    from trilut.console import stages
+    from trilut.app.console import stages
     from trilut.data import fetch_dataset
 
     places: dict[str, str] = {}
@@ -303,7 +304,7 @@ def _data_fetch(args: argparse.Namespace) -> None:
 
 def _data_info(args: argparse.Namespace) -> None:
     from trilut.data import dataset_facts, load_dataset
-    from trilut.summary import dataset_rows, encoding_text
+    from trilut.report.summary import dataset_rows, encoding_text
 
     dataset = load_dataset(args.dataset, seed=args.seed, label=args.label)
     facts = dataset_facts(dataset)

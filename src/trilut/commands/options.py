@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from trilut.tables import Table
+from trilut.report.tables import Table
 
 __all__ = [
     "PIPELINE",
@@ -329,11 +329,11 @@ def print_result(
 ) -> None:
     """Print a result as a table, or as JSON if that was asked for."""
     if args.json:
-        from trilut.summary import plain
+        from trilut.report.summary import plain
 
         print(json.dumps(plain(document), indent=2))
         return
-    from trilut.console import print_table
+    from trilut.app.console import print_table
 
     print_table(title, rows)
 
@@ -343,6 +343,6 @@ def print_tables(args: argparse.Namespace, tables: Iterable[Table], document: ob
     if args.json:
         print(json.dumps(document, indent=2))
         return
-    from trilut import console
+    from trilut.app import console
 
     console.print_tables(tables)

@@ -79,7 +79,7 @@ def _levels(text: str) -> tuple[str, ...]:
 
 
 def _verify(args: argparse.Namespace) -> int:
-    from trilut.netfile import verify_file
+    from trilut.app.verify import verify_file
 
     result = verify_file(
         args.net,

@@ -1,14 +1,13 @@
 """Data sets: made, inside scikit-learn, downloaded, or the user's own files."""
 
 from trilut.data.dataset import Dataset, Split, dataset_facts
-from trilut.data.fetched import FETCHED, cache_directory, fetch_dataset, is_fetched
+from trilut.data.fetched import FETCHED, fetch_dataset, is_fetched
 from trilut.data.names import dataset_names, dataset_origins, load_dataset
 
 __all__ = [
     "FETCHED",
     "Dataset",
     "Split",
-    "cache_directory",
     "dataset_facts",
     "dataset_names",
     "dataset_origins",

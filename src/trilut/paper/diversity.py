@@ -5,8 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from trilut.analysis import Census, gate_landscape, initial_gates, layer_profile, take_census
-from trilut.gates import gate_id
+from trilut.circuit.gates import gate_id
+from trilut.measure.analysis import (
+    Census,
+    gate_landscape,
+    initial_gates,
+    layer_profile,
+    take_census,
+)
 from trilut.paper import drawings
 from trilut.paper.cifar import (
     NETWORKS,

@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from trilut.analysis import Landscape
-from trilut.evaluation import Evaluation
-from trilut.figures import decision_grid, draw_landscape, draw_regions, draw_spectrum
+from trilut.measure.analysis import Landscape
+from trilut.measure.evaluation import Evaluation
 from trilut.paper.runs import RunResult
-from trilut.svg import CLASS_COLOURS, styled, svg_file
+from trilut.report.figures import decision_grid, draw_landscape, draw_regions, draw_spectrum
+from trilut.report.svg import CLASS_COLOURS, styled, svg_file
 
 __all__ = [
     "LABELS",

@@ -10,7 +10,7 @@ from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from trilut import interrupt
-from trilut.console import stages, talk
+from trilut.app.console import stages, talk
 from trilut.data import load_dataset
 from trilut.errors import TrilutError
 from trilut.files import make_directory
@@ -22,7 +22,7 @@ from trilut.paper.scaling import SCALING
 from trilut.paper.sweeps import SWEEPS
 from trilut.paper.synthetic import SYNTHETIC
 from trilut.paper.theory import THEORY
-from trilut.summary import percent
+from trilut.report.summary import percent
 
 __all__ = ["EXPERIMENTS", "SCALES", "PaperResult", "needed_runs", "run_paper", "select_experiments"]
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from trilut import __version__
+from trilut.circuit.encoder import Encoder
+from trilut.circuit.format import load, save
+from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset, Split, load_dataset
-from trilut.encoder import Encoder
-from trilut.evaluation import Evaluation, evaluate_split
 from trilut.files import make_directory, read_bytes, write_atomically
-from trilut.format import load, save
-from trilut.netlist import Netlist
-from trilut.summary import plain
+from trilut.measure.evaluation import Evaluation, evaluate_split
+from trilut.report.summary import plain
 
 __all__ = ["Run", "RunResult", "RunStore"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from trilut.analysis import initial_gates, take_census
-from trilut.evaluation import Evaluation
-from trilut.gates import gate_id
+from trilut.circuit.gates import gate_id
+from trilut.measure.analysis import initial_gates, take_census
+from trilut.measure.evaluation import Evaluation
 from trilut.paper import drawings
 from trilut.paper.experiment import (
     Claim,

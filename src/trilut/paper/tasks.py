@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from trilut.analysis import initial_gates
-from trilut.evaluation import evaluate_split
-from trilut.gates import gate_table
+from trilut.circuit.gates import gate_table
+from trilut.measure.analysis import initial_gates
+from trilut.measure.evaluation import evaluate_split
 from trilut.paper.experiment import Results, Scale, mean
 from trilut.paper.runs import Run, RunResult
 

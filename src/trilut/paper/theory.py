@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from trilut.analysis import SpectralClass, is_threshold, spectral_class
-from trilut.gates import (
+from trilut.circuit.gates import (
     evaluation_matrix,
     fourier_norms,
     gate_table,
@@ -12,6 +11,7 @@ from trilut.gates import (
     round_to_values,
     truth_values,
 )
+from trilut.measure.analysis import SpectralClass, is_threshold, spectral_class
 from trilut.paper.experiment import Claim, Experiment, Results, Scale, Section
 
 __all__ = ["THEORY"]

@@ -17,17 +17,17 @@ import numpy as np
 from amaranth.hdl import Shape
 from numpy.typing import NDArray
 
+from trilut.circuit.netlist import Netlist
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.hdl import VerilogDesign, write_verilog
-from trilut.netlist import Netlist
 from trilut.sim import Vectors
-from trilut.sim.rtl import build_rtl
+from trilut.sim.bench.rtl import build_rtl
 from trilut.synth import Target, load_target, synthesize
 from trilut.synth.runner import find_tools, run_step
 from trilut.tools import Tool, find_tool, run
-from trilut.verify.aig import Aig
-from trilut.verify.counterexample import Counterexample, reference
-from trilut.verify.inputs import Inputs
+from trilut.verify.proof.aig import Aig
+from trilut.verify.proof.counterexample import Counterexample, reference
+from trilut.verify.proof.inputs import Inputs
 
 __all__ = ["BitstreamResult", "Chip", "compare", "read_back", "suitable_target"]
 

@@ -13,16 +13,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trilut.encoder import FeatureVectors
+from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.head import Decisions
+from trilut.circuit.netlist import Netlist
 from trilut.errors import NetlistError, ToolError
 from trilut.files import make_directory, write_atomically
 from trilut.hdl.verilog import VerilogDesign
-from trilut.head import Decisions
-from trilut.netlist import Netlist
+from trilut.sim.bench.regression import reference_model
+from trilut.sim.bench.rtl import RtlModel, build_rtl
+from trilut.sim.bench.stimulus import Vectors, stimulus
 from trilut.sim.equivalence import all_inputs
-from trilut.sim.regression import reference_model
-from trilut.sim.rtl import RtlModel, build_rtl
-from trilut.sim.stimulus import Vectors, stimulus
 from trilut.verify.coverage import measure_coverage
 from trilut.verify.mutants import CODES, Mutant, MutantProof, Verdict, wrong_planes
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trilut.encoder import FeatureVectors
-from trilut.netlist import Netlist
-from trilut.reach import observed_rows, reachable_rows
+from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.netlist import Netlist
+from trilut.circuit.reach import observed_rows, reachable_rows
 from trilut.sim import Vectors
-from trilut.verify import specification
-from trilut.verify.aig import Aig
-from trilut.verify.inputs import Inputs, example_words
-from trilut.verify.sweep import Sweeper
+from trilut.verify.proof import specification
+from trilut.verify.proof.aig import Aig
+from trilut.verify.proof.inputs import Inputs, example_words
+from trilut.verify.proof.sweep import Sweeper
 
 __all__ = ["Coverage", "direct", "measure_coverage"]
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trilut.circuit.format import load
+from trilut.circuit.netlist import Netlist
 from trilut.errors import ToolError
 from trilut.files import make_directory, work_directory, write_atomically
-from trilut.format import load
 from trilut.hdl import VerilogDesign, write_verilog
-from trilut.netlist import Netlist
+from trilut.report.summary import percent, plain
 from trilut.sim import RegressionResult, Vectors, stimulus, verify_rtl
-from trilut.summary import percent, plain
 from trilut.synth import Target, load_target
 
 __all__ = [
@@ -354,7 +354,7 @@ def prove(
 
 def _prove(net: Netlist, design: VerilogDesign, work: Path, say: Callable[[str], None]) -> _Finding:
     with _needs_solver():
-        from trilut.verify.formal import prove_design
+        from trilut.verify.proof.formal import prove_design
 
     result = prove_design(net, design, work, progress=lambda step: say(f"proof: {step}"))
     if result.passed:

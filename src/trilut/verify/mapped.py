@@ -8,8 +8,8 @@ from trilut.files import read_bytes, write_atomically
 from trilut.hdl import VerilogDesign
 from trilut.synth import Target, synthesize
 from trilut.synth.simulated import write_mapped_verilog
-from trilut.verify.design import BitNetlist, PipelineError, read_design
-from trilut.verify.equivalence import prove_equivalence
+from trilut.verify.proof.design import BitNetlist, PipelineError, read_design
+from trilut.verify.proof.equivalence import prove_equivalence
 
 __all__ = ["map_design", "prove_mapping"]
 

@@ -7,14 +7,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from trilut.gates import truth_values
+from trilut.circuit.gates import truth_values
+from trilut.circuit.netlist import Netlist
+from trilut.circuit.reach import possible_values, reachable_rows
 from trilut.hdl.verilog import VerilogDesign
-from trilut.netlist import Netlist
-from trilut.reach import possible_values, reachable_rows
-from trilut.verify.aig import FALSE, TRUE, Aig, Literal
-from trilut.verify.inputs import Inputs
-from trilut.verify.specification import Trit, cases, equal, signed_sum
-from trilut.verify.sweep import Sweeper
+from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
+from trilut.verify.proof.inputs import Inputs
+from trilut.verify.proof.specification import Trit, cases, equal, signed_sum
+from trilut.verify.proof.sweep import Sweeper
 
 __all__ = ["CODES", "Mutant", "MutantProof", "Verdict", "draw_mutants", "wrong_planes"]
 

@@ -1,0 +1,1 @@
+"""Sums of trits: GroupSum, and the compressors of the families' own cells."""

@@ -1,0 +1,314 @@
+"""GroupSum: the score of each class is the sum of its trits."""
+
+from collections.abc import Container, Sequence
+from itertools import accumulate
+from typing import Any
+
+from amaranth.hdl import Cat, Module, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.data import ArrayLayout
+from amaranth.lib.wiring import In, Out
+
+from trilut.circuit.head import Head
+from trilut.hdl.sums.cells import CHAINS, build_cell, build_chain, read_bit
+from trilut.hdl.sums.compressor import Plan, Plane
+from trilut.hdl.sums.plan import PLANNERS, plan_sum
+
+__all__ = [
+    "SUM_TARGETS",
+    "GroupSum",
+    "ScoreDifference",
+    "TritSum",
+    "difference_width",
+    "score_width",
+]
+
+SUM_TARGETS = tuple(PLANNERS)
+"""The kinds of parts that sums can be made for."""
+
+_Values = Sequence[tuple[int, ...]]
+
+
+def score_width(head: Head) -> int:
+    """Return the bits of a signed number that holds every score of every class."""
+    return max(head.group_sizes).bit_length() + 1
+
+
+def difference_width(head: Head) -> int:
+    """Return the bits of a signed number that holds the difference of two scores."""
+    return head.num_outputs.bit_length() + 1
+
+
+class TritSum(wiring.Component):
+    """Sums of trits, all with the same latency.
+
+    Takes one vector of trits and gives one vector of sums per clock cycle, ``latency`` cycles
+    later. Each level of adders is as wide as the range of the sum and no wider, a trit of two
+    values is one bit, and a trit of one value is none.
+
+    Parameters
+    ----------
+    groups : sequence of sequence of tuple of int
+        For each sum, the values that each of its trits can take; a value that they do not include
+        must not come. The trits of the first sum come first.
+    width : int
+        Bits of each sum.
+    subtracted : container of int
+        The trits, counted over all sums, that are subtracted and not added.
+    offset : int
+        A constant to add to each sum.
+    levels : int
+        Number of levels of adders between registers.
+    target : str
+        One of :data:`SUM_TARGETS`: what the adders are made of. ``generic``, full adders, suits
+        every part. ``carry``, adders by ``+``, suits parts whose tools make carry chains of them,
+        such as the iCE40. The others instantiate the part's own carry chains.
+    max_chain : int
+        Length of the carry chains; see :func:`plan_sum`.
+    input_register : bool
+        Whether to register the trits first, for logic before that has no register of its own. The
+        register then holds of each trit what the adders want to know, which that logic can mostly
+        make at no cost, and which else takes a LUT for most trits.
+    behavioural : bool
+        Whether to describe the part's cells by what they do, for simulation.
+
+    Members
+    -------
+    i : :py:`In(ArrayLayout(2, ...))`
+        Dual-rail trits. The code 11 must not come.
+    o : :py:`Out(ArrayLayout(signed(width), len(groups)))`
+        Sums.
+    en : :py:`In(1)`
+        Enables the registers.
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[_Values],
+        width: int,
+        *,
+        subtracted: Container[int] = (),
+        offset: int = 0,
+        levels: int = 1,
+        target: str = "generic",
+        max_chain: int = 28,
+        input_register: bool = False,
+        behavioural: bool = False,
+    ):
+        if target not in PLANNERS:
+            raise ValueError(
+                f"Sums can be made for {', '.join(map(repr, SUM_TARGETS))}, not for {target!r}"
+            )
+        if levels < 1:
+            raise ValueError(f"There is a register every 1 or more levels, not {levels}")
+        self.target = target
+        self.levels = levels
+        self.offset = offset
+        self.input_register = input_register
+        self._starts = [sum(map(len, groups[:index])) for index in range(len(groups))]
+        self._subtracted = subtracted
+        self.plans = tuple(
+            plan_sum(
+                self._terms(*group),
+                target,
+                recoded=input_register,
+                offset=offset,
+                max_chain=max_chain,
+            )
+            for group in zip(self._starts, groups, strict=True)
+        )
+        self._chain = build_chain if behavioural else CHAINS.get(target, build_chain)
+        self._num_stages = max(1, *(-(-len(plan.levels) // levels) for plan in self.plans))
+        self.latency = self._num_stages + input_register
+        super().__init__(
+            {
+                "i": In(ArrayLayout(2, sum(map(len, groups)))),
+                "o": Out(ArrayLayout(signed(width), len(groups))),
+                "en": In(1),
+            }
+        )
+
+    def input_trit(self, index: int, bit: int) -> int:
+        """Return the trit, counted over all sums, that a bit of a sum's input register is of."""
+        return self._starts[index] + list(self.plans[index].inputs.values())[bit].trit
+
+    def _terms(self, start: int, group: _Values) -> list[tuple[int, ...]]:
+        return [
+            tuple(-value for value in choice) if trit in self._subtracted else choice
+            for trit, choice in enumerate(group, start)
+        ]
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for index, plan in enumerate(self.plans):
+            result = self._sum(m, f"class_{index}", plan, self._starts[index])
+            m.d.comb += self.o[index].eq(result.as_signed())
+        return m
+
+    def _sum(self, m: Module, name: str, plan: Plan, start: int) -> Any:
+        planes = [self._plane(start + s.trit, s.plane) for s in plan.inputs.values()]
+        bits = dict(zip(plan.inputs, planes, strict=True))
+        if self.input_register:
+            bits = self._name(m, f"{name}_input", bits, registered=True)
+        for number, level in enumerate(plan.levels, start=1):
+            prefix = f"{name}_level_{number}"
+            made: dict[int, Any] = {}
+            for index, cell in enumerate(level.cells):
+                made |= build_cell(m, f"{prefix}_{index}", cell, bits, self._chain)
+            registered = number % self.levels == 0 or number == len(plan.levels)
+            if not registered:
+                made = self._name(m, prefix, made, registered=False)
+            bits = {bit: made[bit] if bit in made else bits[bit] for bit in level.kept}
+            if registered:
+                bits = self._name(m, prefix, bits, registered=True)
+        # Every sum passes as many registers as the longest.
+        for stage in range(-(-len(plan.levels) // self.levels), self._num_stages):
+            bits = self._name(m, f"{name}_delay_{stage}", bits, registered=True)
+        return Cat(read_bit(bits, bit) for bit in plan.result)
+
+    def _plane(self, trit: int, plane: Plane) -> Any:
+        minus, plus = self.i.as_value()[2 * trit], self.i.as_value()[2 * trit + 1]
+        if trit in self._subtracted:
+            minus, plus = plus, minus
+        match plane:
+            case Plane.PLUS:
+                return plus
+            case Plane.MINUS:
+                return minus
+            case Plane.ZERO:
+                return ~(plus | minus)
+
+    def _name(
+        self, m: Module, name: str, bits: dict[int, Any], *, registered: bool
+    ) -> dict[int, Any]:
+        """Put bits into one signal, a register or not."""
+        signal = Signal(len(bits), name=name, reset_less=registered)
+        content = signal.eq(Cat(bits.values()))
+        if registered:
+            with m.If(self.en):
+                m.d.sync += content
+        else:
+            m.d.comb += content
+        return {bit: signal[index] for index, bit in enumerate(bits)}
+
+
+class GroupSum(TritSum):
+    """The scores of the classes.
+
+    Parameters
+    ----------
+    head : Head
+        The classes and their outputs.
+    pipeline : int
+        Number of layers between registers; a level of adders is about as slow as two.
+    values : sequence of tuple of int, optional
+        The values that each output can take; by default all three.
+    exact : bool
+        Whether the scores are the scores. If not, ``offset`` is added to all of them, which makes
+        them cheaper, the more so the smaller the classes are, and changes no difference.
+
+    Other parameters, and the members, are those of :class:`TritSum`; the width of ``o`` is
+    :func:`score_width`.
+    """
+
+    def __init__(
+        self,
+        head: Head,
+        pipeline: int,
+        *,
+        values: _Values | None = None,
+        exact: bool = True,
+        target: str = "generic",
+        input_register: bool = False,
+        behavioural: bool = False,
+    ):
+        self.head = head
+        self.pipeline = pipeline
+        groups = _split(head, values)
+        super().__init__(
+            groups,
+            score_width(head),
+            offset=0 if exact else _cheapest_offset(groups, score_width(head)),
+            levels=_levels(pipeline, target),
+            target=target,
+            max_chain=_max_chain(pipeline),
+            input_register=input_register,
+            behavioural=behavioural,
+        )
+
+
+class ScoreDifference(TritSum):
+    """The score of the first of two classes minus that of the second, as one sum.
+
+    It takes little more than half of what two scores take and their difference. The parameters are
+    those of :class:`GroupSum`; ``o`` has one element of :func:`difference_width` bits.
+    """
+
+    def __init__(
+        self,
+        head: Head,
+        pipeline: int,
+        *,
+        values: _Values | None = None,
+        target: str = "generic",
+        input_register: bool = False,
+        behavioural: bool = False,
+    ):
+        if len(head.classes) != 2:
+            raise ValueError(f"A difference of scores needs 2 classes, not {len(head.classes)}")
+        self.head = head
+        self.pipeline = pipeline
+        super().__init__(
+            [[choice for group in _split(head, values) for choice in group]],
+            difference_width(head),
+            subtracted=range(head.group_sizes[0], head.num_outputs),
+            levels=_levels(pipeline, target),
+            target=target,
+            max_chain=_max_chain(pipeline),
+            input_register=input_register,
+            behavioural=behavioural,
+        )
+
+
+def _split(head: Head, values: _Values | None) -> list[_Values]:
+    """Return the values of the outputs of each class."""
+    if values is None:
+        values = [(-1, 0, 1)] * head.num_outputs
+    if len(values) != head.num_outputs:
+        raise ValueError(
+            f"Values are given for {len(values)} outputs, but the head has {head.num_outputs}"
+        )
+    for output, choice in enumerate(values):
+        if not choice or not set(choice) <= {-1, 0, 1}:
+            raise ValueError(
+                f"Output {output} takes the values {tuple(choice)}, expected some of -1, 0 and 1"
+            )
+    ends = list(accumulate(head.group_sizes))
+    return [values[end - size : end] for end, size in zip(ends, head.group_sizes, strict=True)]
+
+
+def _cheapest_offset(groups: Sequence[_Values], width: int) -> int:
+    """Return what to add to all sums so that their constants have the fewest ones.
+
+    A trit is added as its value above the lowest, so each sum has a constant, of which the highest
+    bit costs nothing.
+    """
+    half = 1 << width - 1
+    constants = [sum(map(min, group)) for group in groups]
+    low, high = min(constants), max(sum(map(max, group)) for group in groups)
+    offsets = [top - constant for constant in constants for top in (0, -half)]
+    fitting = [offset for offset in offsets if low + offset >= -half and high + offset < half]
+    return min(
+        [0, *fitting],
+        key=lambda offset: sum(((constant + offset) % half).bit_count() for constant in constants),
+    )
+
+
+def _levels(pipeline: int, target: str) -> int:
+    """Return how many levels of adders take about as long as some layers of gates."""
+    return pipeline if target == "generic" else max(1, pipeline // 2)
+
+
+def _max_chain(pipeline: int) -> int:
+    """Return how long carry chains are: as short as can be with a register after every layer."""
+    return 4 if pipeline == 1 else 28

@@ -1,0 +1,1 @@
+"""The bench: Verilog of a netlist in a Verilog simulator, compared with the netlist."""

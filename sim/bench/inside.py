@@ -1,0 +1,444 @@
+"""The cocotb test bench of a generated design; runs inside the simulator.
+
+It drives every vector of a job through the design, with pauses on both sides and resets in the
+middle of traffic, and compares each result with the model. The bench passes as a cocotb test
+whenever it could do its work: what the design did wrong is in the results file.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import cycle, pairwise
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge
+
+from trilut.files import write_atomically
+from trilut.sim.bench.job import JOB_VARIABLE, FaultKind, Job, Model
+from trilut.sim.bench.ports import Payload, Ports, is_resolved
+
+__all__ = ["Bench", "Driver", "Monitor", "Pace", "Scoreboard", "regression"]
+
+# How many mismatches, and faults of each kind, a report shows.
+_NUM_SHOWN = 10
+# So many faults, and the rest of the regression would say nothing new.
+_MAX_FAULTS = 100
+# A round of more vectors would hold too many of them as text.
+_MAX_ROUND = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How one side of a stream pauses: the chances, each cycle, to pause and to go on."""
+
+    pause: float
+    resume: float
+
+    def next(self, running: bool, rng: Random) -> bool:
+        """Say whether to run in the next cycle."""
+        return rng.random() >= self.pause if running else rng.random() < self.resume
+
+
+_FULL = Pace(pause=0, resume=1)
+_RANDOM = Pace(pause=0.3, resume=0.7)
+_BURSTS = Pace(pause=0.03, resume=0.1)
+
+# Source and sink of each round; the rounds repeat until all vectors are through.
+_ROUNDS = (
+    (_FULL, _FULL),
+    (_RANDOM, _FULL),
+    (_FULL, _RANDOM),
+    (_RANDOM, _RANDOM),
+    (_BURSTS, _BURSTS),
+)
+
+
+class Scoreboard:
+    """Compares results with the model and keeps the tally."""
+
+    def __init__(self, ports: Ports, job: Job, num_vectors: int) -> None:
+        self._ports = ports
+        self._job = job
+        self._wrong = np.zeros(num_vectors, dtype=np.bool_)
+        self._checked = np.zeros(num_vectors, dtype=np.bool_)
+        self._mismatches: list[dict[str, object]] = []
+        self._faults: list[dict[str, object]] = []
+        self.num_faults = dict.fromkeys(FaultKind, 0)
+
+    def fault(self, kind: FaultKind, cycle: int, message: str) -> None:
+        """Note that the design broke the contract of its ports."""
+        self.num_faults[kind] += 1
+        # A few of each kind: a flood of one must not hide another.
+        if self.num_faults[kind] <= _NUM_SHOWN:
+            self._faults.append({"kind": kind.value, "cycle": cycle, "message": message})
+
+    @property
+    def in_step(self) -> bool:
+        """Whether each vector has given one result so far."""
+        kinds = (FaultKind.LOST, FaultKind.EXTRA, FaultKind.LEFTOVER, FaultKind.HANG)
+        return not any(self.num_faults[kind] for kind in kinds)
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether there is no point in going on."""
+        return self.num_faults[FaultKind.HANG] > 0 or sum(self.num_faults.values()) > _MAX_FAULTS
+
+    def compare(self, first: int, received: Sequence[Payload], *, in_step: bool) -> int:
+        """Compare results, the first of which belongs to vector ``first``.
+
+        Results that are not in step, because some were lost or are too many, are compared only up
+        to the first wrong one. Return how many were compared.
+        """
+        expected = self._ports.results(slice(first, first + len(received)))
+        num_compared = 0
+        for vector, (got, want) in enumerate(zip(received, expected, strict=False), start=first):
+            if got != want:
+                if not in_step:
+                    break
+                self._mismatch(vector, got, want)
+            num_compared += 1
+        self._checked[first : first + num_compared] = True
+        return num_compared
+
+    def _mismatch(self, vector: int, got: Payload, want: Payload) -> None:
+        self._wrong[vector] = True
+        if len(self._mismatches) < _NUM_SHOWN:
+            self._mismatches.append(
+                {
+                    "vector": vector,
+                    "origin": self._origin(vector),
+                    "inputs": self._ports.read_vector(vector),
+                    "expected": self._ports.read_result(want),
+                    "got": self._ports.read_result(got),
+                }
+            )
+
+    def _origin(self, vector: int) -> str:
+        ends = np.cumsum(list(self._job.origins.values()))
+        return list(self._job.origins)[int(np.searchsorted(ends, vector, side="right"))]
+
+    def report(self) -> dict[str, object]:
+        """Give the tally as JSON values."""
+        ends = np.cumsum([0, *self._job.origins.values()])
+        parts = [slice(start, end) for start, end in pairwise(ends)]
+        return {
+            "num_checked": {
+                origin: int(self._checked[part].sum())
+                for origin, part in zip(self._job.origins, parts, strict=True)
+            },
+            "num_mismatches": int(self._wrong.sum()),
+            "mismatches": self._mismatches,
+            "num_faults": {kind.value: count for kind, count in self.num_faults.items() if count},
+            "faults": self._faults,
+        }
+
+
+class Driver:
+    """Offers vectors at the input and holds each until the design takes it."""
+
+    def __init__(self, dut: Any, ports: Ports, scoreboard: Scoreboard, rng: Random) -> None:
+        self._valid = dut.in_valid
+        self._ready = dut.in_ready
+        self._ports = list(ports.inputs.values())
+        self._scoreboard = scoreboard
+        self._rng = rng
+        self._vectors: list[Payload] = []
+        self._pace = _FULL
+        self._running = True
+        self.offering = False
+        self.taken_at: list[int] = []
+        self.num_stalls = 0
+
+    def begin(self, vectors: list[Payload], pace: Pace) -> None:
+        """Set the vectors to drive."""
+        self._vectors = vectors
+        self._pace = pace
+        self.taken_at = []
+        self.stop()
+
+    def stop(self) -> None:
+        """Offer nothing from the next cycle on."""
+        self._running = True
+        self.offering = False
+        self._valid.value = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether the design has taken all vectors."""
+        return len(self.taken_at) == len(self._vectors)
+
+    def sample(self, cycle: int) -> bool:
+        """Look at the handshake at a rising edge; return whether a vector went in."""
+        if not self.offering:
+            return False
+        ready = str(self._ready.value)
+        if ready == "1":
+            self.taken_at.append(cycle)
+            self.offering = False
+            return True
+        if ready != "0":
+            self._scoreboard.fault(FaultKind.UNRESOLVED, cycle, f"in_ready is {ready}")
+        self.num_stalls += 1
+        return False
+
+    def drive(self) -> None:
+        """Set the signals for the next cycle."""
+        if self.offering:
+            return
+        self._running = self._pace.next(self._running, self._rng)
+        self.offering = self._running and not self.done
+        self._valid.value = int(self.offering)
+        # Between vectors the ports carry some other vector, which the design must not take.
+        number = len(self.taken_at) if self.offering else self._rng.randrange(len(self._vectors))
+        for port, text in zip(self._ports, self._vectors[number], strict=True):
+            port.value = text
+
+
+class Monitor:
+    """Takes results at the output and watches that each holds until it is taken."""
+
+    def __init__(self, dut: Any, ports: Ports, scoreboard: Scoreboard, rng: Random) -> None:
+        self._valid = dut.out_valid
+        self._ready = dut.out_ready
+        self._ports = ports.outputs
+        self._handles = list(ports.outputs.values())
+        self._scoreboard = scoreboard
+        self._rng = rng
+        self._pace = _FULL
+        self._held: Payload | None = None
+        self.ready = False
+        self.received: list[Payload] = []
+        self.given_at: list[int] = []
+        self.num_stalls = 0
+
+    def begin(self, pace: Pace) -> None:
+        """Forget what came so far."""
+        self._pace = pace
+        self.received = []
+        self.given_at = []
+        self.drive()
+
+    def forget_held(self) -> None:
+        """Expect no result to hold over a reset."""
+        self._held = None
+
+    def sample(self, cycle: int) -> bool:
+        """Look at the handshake at a rising edge; return whether a result came out."""
+        valid = str(self._valid.value)
+        if valid != "1":
+            if valid != "0":
+                self._scoreboard.fault(FaultKind.UNRESOLVED, cycle, f"out_valid is {valid}")
+            if self._held is not None:
+                self._scoreboard.fault(
+                    FaultKind.UNSTABLE, cycle, "out_valid fell before out_ready rose"
+                )
+            self._held = None
+            return False
+        payload = tuple([str(handle.value) for handle in self._handles])
+        self._check(payload, cycle)
+        if not self.ready:
+            self._held = payload
+            self.num_stalls += 1
+            return False
+        self._held = None
+        self.received.append(payload)
+        self.given_at.append(cycle)
+        return True
+
+    def _check(self, payload: Payload, cycle: int) -> None:
+        held = self._held if self._held is not None else payload
+        for name, text, before in zip(self._ports, payload, held, strict=True):
+            if not is_resolved(text):
+                self._scoreboard.fault(FaultKind.UNRESOLVED, cycle, f"{name} is {text}")
+            if text != before:
+                message = f"{name} changed from {before} to {text} while out_ready was low"
+                self._scoreboard.fault(FaultKind.UNSTABLE, cycle, message)
+
+    def drive(self) -> None:
+        """Set the signals for the next cycle."""
+        ready = self._pace.next(self.ready, self._rng)
+        if ready != self.ready:
+            self._ready.value = int(ready)
+            self.ready = ready
+
+
+class Bench:
+    """The design with a driver, a monitor and a scoreboard around it."""
+
+    def __init__(self, dut: Any, job: Job, model: Model) -> None:
+        self._job = job
+        self._num_vectors = len(model)
+        self._ports = Ports(dut, job, model)
+        self._reset = dut.rst
+        self._edge = RisingEdge(dut.clk)
+        self._rng = Random(job.seed)
+        self._scoreboard = Scoreboard(self._ports, job, len(model))
+        self._driver = Driver(dut, self._ports, self._scoreboard, self._rng)
+        self._monitor = Monitor(dut, self._ports, self._scoreboard, self._rng)
+        self._cycle = 0
+        self._num_driven = 0
+        self._num_resets = 0
+        self._max_latency = 0
+
+    async def run(self) -> dict[str, object]:
+        """Drive all vectors and return the report."""
+        await self._resetting(2)
+        first = 0
+        for size, source, sink in self._plan():
+            if self._scoreboard.hopeless:
+                break
+            await self._traffic(slice(first, first + size), source, sink)
+            paused = source is not _FULL or sink is not _FULL
+            if paused and self._scoreboard.in_step and first + size < self._num_vectors:
+                await self._interrupt(slice(first, first + size), source, sink)
+            first += size
+        return {
+            **self._scoreboard.report(),
+            "num_driven": self._num_driven,
+            "cycles": self._cycle,
+            "input_stalls": self._driver.num_stalls,
+            "output_stalls": self._monitor.num_stalls,
+            "resets": self._num_resets,
+            "max_latency": self._max_latency,
+        }
+
+    def _plan(self) -> Iterator[tuple[int, Pace, Pace]]:
+        """Give the rounds: the number of vectors, the pace of the source and of the sink."""
+        left = self._num_vectors
+        # A vector alone shows the latency.
+        for _ in range(min(4, left)):
+            left -= 1
+            yield 1, _FULL, _FULL
+        most = min(_MAX_ROUND, max(4, left // 10))
+        for source, sink in cycle(_ROUNDS):
+            if left == 0:
+                return
+            size = min(most, left)
+            left -= size
+            yield size, source, sink
+
+    async def _interrupt(self, part: slice, source: Pace, sink: Pace) -> None:
+        """Drive some vectors again and reset in the middle of them."""
+        cut = self._rng.randrange(1, 2 * self._job.latency + 8)
+        await self._traffic(part, source, sink, cut=cut)
+        await self._resetting(self._rng.randrange(1, 3))
+        # Every other time the next vectors follow at once.
+        if self._num_resets % 2 == 0:
+            await self._watch_for_leftovers()
+
+    async def _watch_for_leftovers(self) -> None:
+        """Offer nothing after a reset, and see that nothing comes out."""
+        self._monitor.begin(_FULL)
+        for _ in range(self._job.latency + 4):
+            await self._edge
+            self._cycle += 1
+            if self._monitor.sample(self._cycle):
+                message = "out_valid rose after a reset though no vector had gone in since"
+                self._scoreboard.fault(FaultKind.LEFTOVER, self._cycle, message)
+
+    async def _resetting(self, cycles: int) -> None:
+        """Reset the design; what is offered meanwhile must not go in."""
+        self._reset.value = 1
+        for _ in range(cycles):
+            await self._edge
+            self._cycle += 1
+        self._reset.value = 0
+        self._num_resets += 1
+        self._driver.stop()
+        self._monitor.forget_held()
+
+    async def _traffic(
+        self, part: slice, source: Pace, sink: Pace, *, cut: int | None = None
+    ) -> None:
+        """Drive some vectors and check their results.
+
+        Parameters
+        ----------
+        part : slice
+            The vectors.
+        source, sink : Pace
+            How the two sides pause.
+        cut : int, optional
+            Stop at once when so many vectors have gone in.
+        """
+        stalls_before = self._driver.num_stalls
+        self._driver.begin(self._ports.vectors(part), source)
+        self._monitor.begin(sink)
+        was_cut = await self._until_quiet(cut)
+        taken_at, given_at = self._driver.taken_at, self._monitor.given_at
+        self._num_driven += len(taken_at)
+        num_missing = 0 if was_cut else max(0, len(taken_at) - len(given_at))
+        num_extra = max(0, len(given_at) - len(taken_at))
+        in_step = num_missing == num_extra == 0
+        num_right = self._scoreboard.compare(part.start, self._monitor.received, in_step=in_step)
+        where = f"the first {num_right} results from vector {part.start} on are right"
+        if num_missing:
+            message = f"{num_missing} of {len(taken_at)} vectors gave no result; {where}"
+            self._scoreboard.fault(FaultKind.LOST, self._cycle, message)
+        if num_extra:
+            message = f"out_valid rose though no vector was in the design; {where}"
+            self._scoreboard.fault(FaultKind.EXTRA, self._cycle, message)
+        if not in_step:
+            await self._resetting(2)
+        latencies = [given - taken for taken, given in zip(taken_at, given_at, strict=False)]
+        self._max_latency = max([self._max_latency, *latencies])
+        if in_step and source is _FULL and sink is _FULL:
+            self._check_timing(part.start, latencies, self._driver.num_stalls - stalls_before)
+
+    async def _until_quiet(self, cut: int | None) -> bool:
+        """Run until all results are in and no more come; return whether it ended by the cut."""
+        driver, monitor = self._driver, self._monitor
+        # Cycles in which the design could have moved something and did not.
+        num_idle = 0
+        enough_idle = self._job.latency + 4
+        too_idle = 2 * self._job.latency + 64
+        while num_idle < too_idle:
+            await self._edge
+            self._cycle += 1
+            taken, given = driver.sample(self._cycle), monitor.sample(self._cycle)
+            if taken or given:
+                num_idle = 0
+            elif monitor.ready and (driver.offering or driver.done):
+                num_idle += 1
+            num_inside = len(driver.taken_at) - len(monitor.received)
+            if num_inside < 0 or (driver.done and num_inside == 0 and num_idle >= enough_idle):
+                return False
+            if cut is not None and len(driver.taken_at) >= cut:
+                return True
+            driver.drive()
+            monitor.drive()
+        if not driver.done:
+            message = f"in_ready stayed low for {too_idle} cycles in which out_ready was high"
+            self._scoreboard.fault(FaultKind.HANG, self._cycle, message)
+        return False
+
+    def _check_timing(self, first: int, latencies: list[int], num_stalls: int) -> None:
+        """Check vectors that went through while nothing but the design could stall them."""
+        promised = self._job.latency
+        if num_stalls:
+            message = f"in_ready was low for {num_stalls} cycles though out_ready was always high"
+            self._scoreboard.fault(FaultKind.THROUGHPUT, self._cycle, message)
+        for vector, latency in enumerate(latencies, start=first):
+            if latency != promised:
+                message = f"vector {vector} took {latency} cycles, promised are {promised}"
+                self._scoreboard.fault(FaultKind.LATENCY, self._cycle, message)
+                break
+
+
+@cocotb.test()
+async def regression(dut: Any) -> None:
+    """Do the job that the environment names and write its results beside it."""
+    path = Path(os.environ[JOB_VARIABLE])
+    job = Job.read(path)
+    model = Model.read(path.with_suffix(".npz"))
+    for signal in (dut.in_valid, dut.out_ready, dut.rst):
+        signal.value = 0
+    Clock(dut.clk, 2, unit="step").start()
+    report = await Bench(dut, job, model).run()
+    write_atomically(path.with_suffix(".results.json"), json.dumps(report, indent=1))

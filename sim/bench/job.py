@@ -1,0 +1,135 @@
+"""The job that the regression hands to the test bench: a JSON file with arrays beside it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from io import BytesIO
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.head import Decisions
+from trilut.files import write_atomically
+
+__all__ = ["JOB_VARIABLE", "FaultKind", "Job", "Model"]
+
+JOB_VARIABLE = "TRILUT_SIM_JOB"
+"""The environment variable that names the job file."""
+
+
+class FaultKind(StrEnum):
+    """What a design can do wrong besides giving a wrong result."""
+
+    LOST = "lost"
+    """A vector went in and no result came out."""
+    EXTRA = "extra"
+    """A result came out for which no vector had gone in."""
+    LEFTOVER = "leftover"
+    """A result came out after a reset that should have removed it."""
+    UNSTABLE = "unstable"
+    """A result changed or vanished while the sink was not ready."""
+    LATENCY = "latency"
+    """A result took more or fewer cycles than promised though nothing stalled."""
+    THROUGHPUT = "throughput"
+    """The input stalled though the sink was always ready."""
+    UNRESOLVED = "unresolved"
+    """A signal that must be 0 or 1 was neither."""
+    HANG = "hang"
+    """The input stalled for good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """How to drive the design.
+
+    Parameters
+    ----------
+    latency : int
+        Rising edges from the one that takes a vector to the one that hands over its result, when
+        nothing stalls.
+    seed : int
+        Of the pauses and the resets.
+    widths : tuple of int
+        Number of bits of each feature; none for a design that takes trits.
+    signed : tuple of bool
+        Whether each feature is in two's complement.
+    origins : mapping
+        Number of vectors of each origin, in the order of the model.
+    """
+
+    latency: int
+    seed: int
+    widths: tuple[int, ...]
+    signed: tuple[bool, ...]
+    origins: Mapping[str, int]
+
+    def write(self, path: Path) -> None:
+        """Write the job as JSON."""
+        write_atomically(path, json.dumps(asdict(self), indent=1))
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a job that :meth:`write` wrote."""
+        job = json.loads(path.read_text())
+        return cls(
+            latency=job["latency"],
+            seed=job["seed"],
+            widths=tuple(job["widths"]),
+            signed=tuple(job["signed"]),
+            origins=job["origins"],
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """Vectors and what the reference says about them.
+
+    Parameters
+    ----------
+    vectors : FeatureVectors or int8 array [vector, trit]
+        What goes in. Missing features carry arbitrary values, which the design must not look at.
+    results : Decisions or int8 array [vector, output]
+        What must come out.
+    """
+
+    vectors: FeatureVectors | NDArray[np.int8]
+    results: Decisions | NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def write(self, path: Path) -> None:
+        """Write the arrays to an npz file."""
+        arrays: dict[str, NDArray[np.generic]] = {}
+        if isinstance(self.vectors, FeatureVectors):
+            arrays |= {"values": self.vectors.values, "valid": self.vectors.valid}
+        else:
+            arrays["trits"] = self.vectors
+        if isinstance(self.results, Decisions):
+            arrays |= {name: getattr(self.results, name) for name in _DECISIONS}
+        else:
+            arrays["outputs"] = self.results
+        content = BytesIO()
+        np.savez(content, allow_pickle=False, **arrays)
+        write_atomically(path, content.getvalue())
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a model that :meth:`write` wrote."""
+        with np.load(path, allow_pickle=False) as arrays:
+            if "trits" in arrays:
+                vectors = arrays["trits"]
+            else:
+                vectors = FeatureVectors(arrays["values"], arrays["valid"])
+            if "outputs" in arrays:
+                results = arrays["outputs"]
+            else:
+                results = Decisions(*(arrays[name] for name in _DECISIONS))
+        return cls(vectors, results)
+
+
+_DECISIONS = ("scores", "chosen", "margin", "unknown")

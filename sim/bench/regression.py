@@ -1,0 +1,323 @@
+"""Regression of a Verilog design against its netlist, vector by vector, in a Verilog simulator."""
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.head import Decisions
+from trilut.circuit.netlist import Netlist
+from trilut.errors import DataError, NetlistError
+from trilut.files import make_directory, read_bytes, write_atomically
+from trilut.identifier import check_identifier
+from trilut.sim.bench.job import JOB_VARIABLE, FaultKind, Job, Model
+from trilut.sim.bench.simulator import Simulator, child_tool, find_simulator
+from trilut.sim.bench.stimulus import Vectors
+from trilut.sim.engines.dispatch import classify, evaluate
+from trilut.tools import run
+
+__all__ = ["Fault", "Mismatch", "RegressionResult", "reference_model", "verify_rtl"]
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A vector whose result was not what the netlist says.
+
+    Parameters
+    ----------
+    vector : int
+        Its number, counted over all groups.
+    origin : str
+        The group that it is from.
+    inputs : tuple of int or None
+        Features, None where missing; or trits.
+    expected, got : mapping
+        Values of the output ports.
+    """
+
+    vector: int
+    origin: str
+    inputs: tuple[int | None, ...]
+    expected: Mapping[str, object]
+    got: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A breach of the contract of the ports."""
+
+    kind: FaultKind
+    cycle: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionResult:
+    """What a regression found.
+
+    Parameters
+    ----------
+    num_vectors : mapping
+        Number of vectors of each origin.
+    num_checked : mapping
+        Number of those whose results were compared with the netlist.
+    num_mismatches : int
+        Number of vectors with a wrong result.
+    mismatches : tuple of Mismatch
+        The first of them.
+    num_faults : mapping
+        Number of faults of each kind that occurred.
+    faults : tuple of Fault
+        The first of each kind.
+    num_driven : int
+        Number of vectors that went in; more than there are, for some go in again after a reset.
+    cycles : int
+        Clock cycles simulated.
+    input_stalls, output_stalls : int
+        Cycles in which the design, and in which the bench, let the other side wait.
+    resets : int
+        How often the design was reset.
+    latency : int
+        Cycles from a vector to its result without stalls, as promised.
+    max_latency : int
+        The longest that a vector took, stalls included.
+    simulator : str
+        Name and version of the simulator.
+    build_seconds, run_seconds : float
+        Time to build and to run the simulation.
+    """
+
+    num_vectors: Mapping[str, int]
+    num_checked: Mapping[str, int]
+    num_mismatches: int
+    mismatches: tuple[Mismatch, ...]
+    num_faults: Mapping[FaultKind, int]
+    faults: tuple[Fault, ...]
+    num_driven: int
+    cycles: int
+    input_stalls: int
+    output_stalls: int
+    resets: int
+    latency: int
+    max_latency: int
+    simulator: str
+    build_seconds: float
+    run_seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether every vector was checked and nothing was wrong."""
+        complete = dict(self.num_checked) == dict(self.num_vectors)
+        return complete and self.num_mismatches == 0 and not self.num_faults
+
+
+def verify_rtl(
+    net: Netlist,
+    verilog: Path,
+    top: str,
+    latency: int,
+    vectors: Vectors | Mapping[str, Vectors],
+    *,
+    out: Path,
+    seed: int = 0,
+    simulator: str | Simulator = "verilator",
+    progress: Callable[[str], None] | None = None,
+    timeout: float = 1800.0,
+) -> RegressionResult:
+    """Simulate a Verilog design and compare all that it does with its netlist.
+
+    Parameters
+    ----------
+    net : Netlist
+        What the design must compute.
+    verilog : Path
+        The design.
+    top : str
+        Its top module.
+    latency : int
+        Rising clock edges from the one that takes a vector to the one that hands over its result,
+        when nothing stalls.
+    vectors : FeatureVectors, array of trits, or mapping from origin to one of them
+        What to drive: feature vectors into a design that takes features, trits into one that takes
+        trits.
+    out : Path
+        Directory for the build, the logs and the results.
+    seed : int
+        Of the pauses, the resets, and the values of missing features and unset registers.
+    simulator : str or Simulator
+        ``verilator``, ``icarus``, or one that is already found.
+    progress : callable, optional
+        Called with a line of text when a step begins.
+    timeout : float
+        Seconds that the build may take, and again the run.
+
+    Raises
+    ------
+    ToolError
+        If the simulator is missing, cannot build the design, or does not come to an end. A design
+        that computes something wrong is a result, not an error.
+    NetlistError
+        If ``top`` is not a plain Verilog identifier.
+    DataError
+        If the vectors do not fit the netlist.
+    FormatError
+        If the Verilog cannot be read, or the directory written.
+    """
+    check_identifier(top)
+    found = find_simulator(simulator) if isinstance(simulator, str) else simulator
+    say = progress or (lambda line: None)
+    groups = vectors if isinstance(vectors, Mapping) else {"vectors": vectors}
+    model = reference_model(net, list(groups.values()), seed)
+    job = Job(
+        latency=latency,
+        seed=seed,
+        widths=_features(net, model, "bits"),
+        signed=_features(net, model, "signed"),
+        origins={origin: len(group) for origin, group in groups.items()},
+    )
+    directory = out.absolute() / "simulation"
+    shutil.rmtree(directory, ignore_errors=True)
+    make_directory(directory)
+    say(f"Building with {found.name} {found.version}")
+    start = time.monotonic()
+    found.build(verilog, top, _ports(model), directory, timeout=timeout)
+    build_seconds = time.monotonic() - start
+    say(f"Simulating {len(model):,} vectors")
+    report, run_seconds = _simulate(found, top, job, model, directory, timeout)
+    return _result(job, report, found, build_seconds, run_seconds)
+
+
+def reference_model(net: Netlist, groups: Sequence[Vectors], seed: int) -> Model:
+    """Join the vectors and ask the reference about them."""
+    features = [group for group in groups if isinstance(group, FeatureVectors)]
+    trits = [group for group in groups if not isinstance(group, FeatureVectors)]
+    if sum(map(len, groups)) == 0:
+        raise DataError("There are no vectors to simulate")
+    if features and trits:
+        raise TypeError("Vectors are in part features and in part trits, expected one of them")
+    if trits:
+        inputs = np.concatenate(trits)
+        outputs = evaluate(net, inputs, engine="reference")
+        results = outputs if net.head is None else net.head.decide(net.head.scores(outputs))
+        return Model(inputs.astype(np.int8), results)
+    vectors = FeatureVectors.concatenate(features)
+    _check_features(net, vectors)
+    return Model(_scrambled(net, vectors, seed), _reference(net, vectors))
+
+
+def _check_features(net: Netlist, vectors: FeatureVectors) -> None:
+    if net.encoder is None:
+        raise NetlistError(f"Netlist {net.name!r} has no encoder, so it takes no feature vectors")
+    num_features = len(net.encoder.features)
+    if vectors.values.shape != (len(vectors), num_features):
+        raise DataError(
+            f"Vectors have shape {vectors.values.shape}, expected (vectors, {num_features})"
+        )
+    for number, feature in enumerate(net.encoder.features):
+        column = vectors.values[:, number]
+        outside = vectors.valid[:, number] & (
+            (column < feature.minimum) | (column > feature.maximum)
+        )
+        for vector in np.flatnonzero(outside):
+            raise DataError(
+                f"Vector {vector} has {column[vector]} as feature {feature.name!r}, "
+                f"expected {feature.minimum}…{feature.maximum}"
+            )
+
+
+def _scrambled(net: Netlist, vectors: FeatureVectors, seed: int) -> FeatureVectors:
+    """Give missing features arbitrary values, which the design must not look at."""
+    assert net.encoder is not None
+    lowest = [feature.minimum for feature in net.encoder.features]
+    highest = [feature.maximum for feature in net.encoder.features]
+    rng = np.random.default_rng(seed)
+    arbitrary = rng.integers(lowest, highest, vectors.values.shape, endpoint=True)
+    return FeatureVectors(np.where(vectors.valid, vectors.values, arbitrary), vectors.valid)
+
+
+def _reference(net: Netlist, vectors: FeatureVectors) -> Decisions | NDArray[np.int8]:
+    if net.head is not None:
+        return classify(net, vectors, engine="reference")
+    assert net.encoder is not None
+    return evaluate(net, net.encoder.trits(vectors), engine="reference")
+
+
+def _features(net: Netlist, model: Model, attribute: str) -> tuple[Any, ...]:
+    """Return an attribute of each feature, or nothing for a design that takes trits."""
+    if net.encoder is None or not isinstance(model.vectors, FeatureVectors):
+        return ()
+    return tuple(getattr(feature, attribute) for feature in net.encoder.features)
+
+
+def _ports(model: Model) -> list[str]:
+    """Name the ports of the top module."""
+    streams = ["in_valid", "in_ready", "out_valid", "out_ready"]
+    is_features = isinstance(model.vectors, FeatureVectors)
+    inputs = ["in_features", "in_present"] if is_features else ["in_trits"]
+    decision = ["out_class", "out_margin", "out_unknown", "out_scores"]
+    outputs = decision if isinstance(model.results, Decisions) else ["out_trits"]
+    return ["clk", "rst", *streams, *inputs, *outputs]
+
+
+def _simulate(
+    simulator: Simulator, top: str, job: Job, model: Model, directory: Path, timeout: float
+) -> tuple[dict[str, Any], float]:
+    """Run the test bench; return its report and the seconds it took."""
+    path = directory / "job.json"
+    job.write(path)
+    model.write(path.with_suffix(".npz"))
+    description = {
+        "simulator": simulator.name,
+        "top": top,
+        "directory": str(directory),
+        "seed": job.seed,
+        "arguments": simulator.arguments(job.seed),
+        "environment": {JOB_VARIABLE: str(path)},
+    }
+    write_atomically(directory / "simulate.json", json.dumps(description, indent=1))
+    seconds = run(
+        child_tool(simulator.name),
+        ["simulate", "simulate.json"],
+        step="simulate",
+        log=directory / "simulate.log",
+        cwd=directory,
+        timeout=timeout,
+        environment=simulator.environment,
+    )
+    return json.loads(read_bytes(path.with_suffix(".results.json"))), seconds
+
+
+def _result(
+    job: Job,
+    report: dict[str, Any],
+    simulator: Simulator,
+    build_seconds: float,
+    run_seconds: float,
+) -> RegressionResult:
+    mismatches = [
+        Mismatch(**{**mismatch, "inputs": tuple(mismatch["inputs"])})
+        for mismatch in report.pop("mismatches")
+    ]
+    faults = [
+        Fault(FaultKind(fault["kind"]), fault["cycle"], fault["message"])
+        for fault in report.pop("faults")
+    ]
+    num_faults = {FaultKind(kind): count for kind, count in report.pop("num_faults").items()}
+    return RegressionResult(
+        num_vectors=job.origins,
+        mismatches=tuple(mismatches),
+        num_faults=num_faults,
+        faults=tuple(faults),
+        latency=job.latency,
+        simulator=f"{simulator.name} {simulator.version}",
+        build_seconds=build_seconds,
+        run_seconds=run_seconds,
+        **report,
+    )

@@ -1,0 +1,146 @@
+"""Vectors for a regression: from data, from chance, and from where circuits tend to go wrong."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trilut.circuit.encoder import Encoder, FeatureVectors
+from trilut.circuit.gates import truth_values
+from trilut.circuit.netlist import Netlist
+
+__all__ = ["Vectors", "stimulus"]
+
+Vectors = FeatureVectors | NDArray[np.int8]
+"""Feature vectors, or trits [vector, input] for a design that takes trits."""
+
+
+def stimulus(
+    net: Netlist,
+    samples: ArrayLike | None,
+    rng: np.random.Generator,
+    *,
+    num_random: int = 10_000,
+    as_trits: bool = False,
+) -> dict[str, Vectors]:
+    """Make the vectors of a regression, grouped by origin.
+
+    The origins are ``data``, the samples; ``random``, half of them uniform over the integers and
+    half near thresholds; ``threshold``, each threshold of each feature and the integer below it;
+    ``missing``, all features missing, each one alone, and random ones; and ``corner``, all features
+    at their lowest and at their highest. A netlist without an encoder has ``data``, ``random`` and
+    ``corner`` trits.
+
+    Parameters
+    ----------
+    net : Netlist
+        The circuit.
+    samples : array [sample, feature] or None
+        Feature values, NaN where one is missing; trits if the netlist has no encoder.
+    rng : Generator
+        Source of chance.
+    num_random : int
+        Number of ``random`` vectors; a tenth as many random ones are ``missing``.
+    as_trits : bool
+        Encode the vectors, for a design that takes trits.
+
+    Raises
+    ------
+    DataError
+        If the samples do not fit the encoder.
+    """
+    if net.encoder is None:
+        return _trit_groups(net, samples, rng, num_random)
+    groups = _feature_groups(net.encoder, samples, rng, num_random)
+    if not as_trits:
+        return dict(groups)
+    return {origin: net.encoder.trits(vectors) for origin, vectors in groups.items()}
+
+
+def _trit_groups(
+    net: Netlist, samples: ArrayLike | None, rng: np.random.Generator, num_random: int
+) -> dict[str, Vectors]:
+    values = truth_values(net.valence).astype(np.int8)
+    groups: dict[str, Vectors] = {}
+    if samples is not None:
+        groups["data"] = np.asarray(samples, dtype=np.int8)
+    groups["random"] = rng.choice(values, (num_random, net.num_inputs))
+    groups["corner"] = np.repeat(values[:, None], net.num_inputs, axis=1)
+    return groups
+
+
+def _feature_groups(
+    encoder: Encoder, samples: ArrayLike | None, rng: np.random.Generator, num_random: int
+) -> dict[str, FeatureVectors]:
+    lowest = np.array([feature.minimum for feature in encoder.features])
+    highest = np.array([feature.maximum for feature in encoder.features])
+
+    def uniform(num_vectors: int) -> NDArray[np.int64]:
+        return rng.integers(lowest, highest, (num_vectors, len(lowest)), endpoint=True)
+
+    edges = _edges(encoder, uniform)
+    groups: dict[str, FeatureVectors] = {}
+    if samples is not None:
+        groups["data"] = encoder.quantize(samples)
+    num_near = num_random // 2
+    near = _near(uniform(num_near), edges, rng)
+    groups["random"] = _complete(np.concatenate([uniform(num_random - num_near), near]))
+    groups["threshold"] = _complete(edges)
+    groups["missing"] = _missing(uniform, rng, len(lowest), num_random // 10)
+    groups["corner"] = _complete(np.stack([lowest, highest]))
+    return groups
+
+
+def _complete(values: NDArray[np.int64]) -> FeatureVectors:
+    return FeatureVectors(values, np.ones(values.shape, dtype=np.bool_))
+
+
+def _edges(encoder: Encoder, uniform: Callable[[int], NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return vectors in which each feature takes each of its thresholds and the integer below.
+
+    All features step through theirs at the same time; one that has fewer is filled with chance.
+    """
+    columns = []
+    for number, feature in enumerate(encoder.features):
+        own = encoder.feature == number
+        thresholds = np.concatenate([encoder.low[own], encoder.high[own]])
+        columns.append(
+            np.unique(
+                np.clip(
+                    np.concatenate([thresholds, thresholds - 1]), feature.minimum, feature.maximum
+                )
+            )
+        )
+    edges = uniform(max(len(column) for column in columns))
+    for number, column in enumerate(columns):
+        edges[: len(column), number] = column
+    return edges
+
+
+def _near(
+    values: NDArray[np.int64], edges: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Put a random half of the values on some edge of their feature."""
+    if len(edges) == 0:
+        return values
+    row = rng.integers(0, len(edges), values.shape)
+    chosen = np.take_along_axis(edges, row, axis=0)
+    return np.where(rng.random(values.shape) < 0.5, chosen, values)
+
+
+def _missing(
+    uniform: Callable[[int], NDArray[np.int64]],
+    rng: np.random.Generator,
+    num_features: int,
+    num_random: int,
+) -> FeatureVectors:
+    """Return vectors without any feature, without each one, and without random ones."""
+    share = rng.random((num_random, 1))
+    valid = np.concatenate(
+        [
+            np.zeros((1, num_features), dtype=np.bool_),
+            ~np.eye(num_features, dtype=np.bool_),
+            rng.random((num_random, num_features)) >= share,
+        ]
+    )
+    return FeatureVectors(np.where(valid, uniform(len(valid)), 0), valid)

@@ -1,0 +1,1 @@
+"""Engines: software that computes what a netlist says, the plain way or fast."""

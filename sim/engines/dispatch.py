@@ -1,0 +1,224 @@
+"""The software simulators behind one interface, streamed in batches of bounded memory."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.head import Decisions
+from trilut.circuit.netlist import Netlist
+from trilut.errors import DataError, NetlistError
+from trilut.sim.engines import fast, lookup
+from trilut.sim.engines.fast import Progress
+from trilut.sim.engines.machine import Samples
+
+__all__ = [
+    "DEFAULT_ENGINE",
+    "ENGINES",
+    "classify",
+    "evaluate",
+    "input_trits",
+    "predict",
+    "scores",
+]
+
+Trits = NDArray[np.int8]
+
+DEFAULT_ENGINE = "fast"
+"""The fastest engine."""
+
+# Bytes that a batch may take at one byte for each net and sample.
+_BATCH_BYTES = 1 << 26
+_MAX_BATCH = 1 << 10
+
+
+def _reference(net: Netlist) -> Callable[[Trits], Trits]:
+    return net.evaluate
+
+
+def _lookup(net: Netlist) -> Callable[[Trits], Trits]:
+    schedule = lookup.Schedule.of(net)
+    return lambda trits: lookup.evaluate(net, schedule, trits)
+
+
+def _jax(net: Netlist) -> Callable[[Trits], Trits]:
+    # JAX takes a second to import, and may not be installed.
+    from trilut.sim.engines import jax_planes
+
+    return jax_planes.evaluator(net)
+
+
+# Engines that take a batch of trits at a time.
+_PREPARE: dict[str, Callable[[Netlist], Callable[[Trits], Trits]]] = {
+    "reference": _reference,
+    "lookup": _lookup,
+    "jax": _jax,
+}
+
+ENGINES = ("reference", "lookup", "fast", "jax")
+"""Names of the engines. All give the same answers; ``reference`` is the one that is right."""
+
+
+def evaluate(
+    net: Netlist,
+    trits: ArrayLike,
+    *,
+    engine: str = DEFAULT_ENGINE,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Trits:
+    """Evaluate a netlist on input trits [sample, input]; return its outputs [sample, output].
+
+    Parameters
+    ----------
+    net : Netlist
+        The circuit.
+    trits : array [sample, input]
+        Truth values.
+    engine : str
+        One of :data:`ENGINES`.
+    threads : int, optional
+        Threads of the engine ``fast``; as many as the process has processors if not given.
+    progress : callable, optional
+        Called with the number of samples done and of all samples, now and then.
+
+    Raises
+    ------
+    DataError
+        If the inputs have another shape or hold something other than truth values.
+    ToolError
+        If the engine is ``jax`` and JAX is not installed.
+    ValueError
+        If there is no such engine.
+    """
+    _check_engine(engine)
+    if engine == "fast":
+        values = _trit_matrix(net, trits)
+        return fast.evaluate(net, values, threads=threads, progress=progress)
+    inputs = net._checked_inputs(trits)
+    run = _PREPARE[engine](net)
+    outputs = np.empty((len(inputs), len(net.outputs)), dtype=np.int8)
+    for batch in _batches(net, len(inputs), progress):
+        outputs[batch] = run(inputs[batch])
+    return outputs
+
+
+def classify(
+    net: Netlist,
+    samples: FeatureVectors | ArrayLike,
+    *,
+    engine: str = DEFAULT_ENGINE,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Decisions:
+    """Evaluate a netlist and decide with its head.
+
+    Parameters
+    ----------
+    net : Netlist
+        A netlist with a head.
+    samples : FeatureVectors or array [sample, feature]
+        Integers as the hardware receives them, or feature values, NaN where one is missing. A
+        netlist without an encoder takes its trits [sample, input].
+    engine, threads, progress
+        As for :func:`evaluate`.
+
+    Raises
+    ------
+    NetlistError
+        If the netlist has no head, or no encoder for feature vectors.
+    DataError
+        If the samples do not fit the netlist.
+    ToolError
+        If the engine is ``jax`` and JAX is not installed.
+    ValueError
+        If there is no such engine.
+    """
+    _check_engine(engine)
+    if net.head is None:
+        raise NetlistError(f"Netlist {net.name!r} has no head, so it cannot classify")
+    vectors = _checked_samples(net, samples)
+    if engine == "fast":
+        return fast.decide(net, vectors, threads=threads, progress=progress)
+    if net.encoder is None:
+        assert not isinstance(vectors, FeatureVectors)
+        vectors = net._checked_inputs(vectors)
+    run = _PREPARE[engine](net)
+    sums = np.empty((len(vectors), len(net.head.classes)), dtype=np.int64)
+    for batch in _batches(net, len(vectors), progress):
+        sums[batch] = net.head.scores(run(_encoded(net, vectors[batch])))
+    return net.head.decide(sums)
+
+
+def scores(
+    net: Netlist, samples: FeatureVectors | ArrayLike, *, engine: str = DEFAULT_ENGINE
+) -> NDArray[np.int64]:
+    """Return the scores [sample, class] of samples, as :func:`classify` takes them."""
+    return classify(net, samples, engine=engine).scores
+
+
+def predict(
+    net: Netlist, samples: FeatureVectors | ArrayLike, *, engine: str = DEFAULT_ENGINE
+) -> NDArray[np.int64]:
+    """Return the class [sample] of samples, as :func:`classify` takes them, abstained or not."""
+    return classify(net, samples, engine=engine).chosen
+
+
+def input_trits(net: Netlist, samples: FeatureVectors | ArrayLike) -> Trits:
+    """Return the input trits [sample, input] of samples, as :func:`classify` takes them."""
+    vectors = _checked_samples(net, samples)
+    if net.encoder is None:
+        assert not isinstance(vectors, FeatureVectors)
+        return net._checked_inputs(vectors)
+    return _encoded(net, vectors)
+
+
+def _check_engine(engine: str) -> None:
+    if engine not in ENGINES:
+        raise ValueError(f"Engine {engine!r} is not one of {', '.join(map(repr, ENGINES))}")
+
+
+def _trit_matrix(net: Netlist, trits: ArrayLike) -> NDArray[Any]:
+    inputs = np.asarray(trits)
+    if inputs.ndim != 2 or inputs.shape[1] != net.num_inputs:
+        net._checked_inputs(inputs)
+    return inputs
+
+
+def _checked_samples(net: Netlist, samples: FeatureVectors | ArrayLike) -> Samples:
+    """Check the shape of samples; an encoder or the engine checks what they hold."""
+    if isinstance(samples, FeatureVectors):
+        if net.encoder is None:
+            raise NetlistError(
+                f"Netlist {net.name!r} has no encoder, so it takes no feature vectors"
+            )
+        expected = (len(samples), len(net.encoder.features))
+        for name, array in (("values", samples.values), ("valid bits", samples.valid)):
+            if array.shape != expected:
+                raise DataError(
+                    f"Feature vectors have {name} of shape {array.shape}, expected {expected}"
+                )
+        return samples
+    if net.encoder is None:
+        return _trit_matrix(net, samples)
+    values = np.asarray(samples)
+    if values.ndim != 2 or values.shape[1] != len(net.encoder.features):
+        net.encoder.quantize(values)
+    return values
+
+
+def _batches(net: Netlist, num_samples: int, progress: Progress | None) -> Iterator[slice]:
+    size = min(max(_BATCH_BYTES // net.num_nets, 1), _MAX_BATCH)
+    for start in range(0, num_samples, size):
+        yield slice(start, start + size)
+        if progress:
+            progress(min(start + size, num_samples), num_samples)
+
+
+def _encoded(net: Netlist, vectors: Samples) -> Trits:
+    if isinstance(vectors, FeatureVectors):
+        assert net.encoder is not None
+        return net.encoder.trits(vectors)
+    return vectors.astype(np.int8) if net.encoder is None else net.encoder.encode(vectors)

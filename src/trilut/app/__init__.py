@@ -1,0 +1,1 @@
+"""The application: what joins the stages, each function one command."""

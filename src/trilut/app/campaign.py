@@ -1,0 +1,82 @@
+"""Campaigns: faults put into the hardware of a netlist file, and what comes of them."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from trilut.app.console import stages
+from trilut.circuit.format import load
+from trilut.measure.matching import features_for, netlist_dataset
+
+if TYPE_CHECKING:
+    from trilut.verify.campaigns import FlipSurvey, MutationResult
+
+__all__ = ["campaign_file"]
+
+# Samples that every flipped bit meets.
+_FLIP_SAMPLES = 100
+
+
+def campaign_file(
+    path: Path,
+    kind: Literal["mutants", "flips"],
+    *,
+    count: int = 500,
+    data: str | None = None,
+    num_random: int = 10_000,
+    pipeline: int = 2,
+    seed: int = 0,
+    output: Path | None = None,
+) -> "MutationResult | FlipSurvey":
+    """Put faults into the hardware of a netlist, and count what comes of them.
+
+    Mutants meet the vectors of a regression: the test set, random vectors, and directed ones for
+    rows of tables that those miss. Flips meet a hundred samples of the test set.
+
+    Parameters
+    ----------
+    path : Path
+        The netlist file.
+    kind : str
+        ``mutants`` or ``flips``.
+    count : int
+        Mutants or register bits to draw.
+    data : str, optional
+        Name of a data set; by default the one that the netlist was trained on.
+    num_random, pipeline, seed : int
+        Random vectors, layers between registers, and the seed of all chance.
+    output : Path, optional
+        Directory that keeps the faulty design.
+
+    Raises
+    ------
+    TrilutError
+        If the netlist, the data set or a tool is missing or wrong.
+    """
+    from trilut.hdl import write_verilog
+    from trilut.sim import stimulus
+    from trilut.verify.campaigns import flip_survey, mutation_campaign, regression_vectors
+    from trilut.verify.mutants import draw_mutants
+
+    net = load(path)
+    samples = features_for(net, netlist_dataset(net, name=data))
+    rng = np.random.default_rng(seed)
+    with stages() as show, TemporaryDirectory() as scratch:
+        stage = show.start(kind)
+        stage.step("building")
+        out = output or Path(scratch)
+        design = write_verilog(net, out, pipeline=pipeline, scores=True)
+        if kind == "flips":
+            chosen = stimulus(net, samples[:_FLIP_SAMPLES], rng, num_random=1)["data"]
+            flips = flip_survey(
+                design, chosen, out=out, num_bits=count, seed=seed, progress=stage.update
+            )
+            stage.finish(f"{flips.num_flips:,} flips")
+            return flips
+        vectors = regression_vectors(net, samples, rng, num_random)
+        mutants = draw_mutants(design.classifier.netlist, count, rng)
+        result = mutation_campaign(design, mutants, vectors, out=out, progress=stage.update)
+        stage.finish(f"{len(result.killed):,} of {result.num_faults:,} faults seen")
+    return result

@@ -1,0 +1,64 @@
+"""Netlists in other formats, and test benches to take along."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trilut.circuit.blif import to_blif, to_blif_mv
+from trilut.circuit.format import load
+from trilut.circuit.netlist import Netlist
+from trilut.circuit.optimize import optimize
+from trilut.files import make_directory, write_atomically
+from trilut.identifier import check_identifier
+
+if TYPE_CHECKING:
+    from trilut.hdl import VerilogDesign
+
+__all__ = ["write_bench", "write_blif"]
+
+# Random vectors of a test bench that the user takes along.
+_BENCH_VECTORS = 1000
+
+
+def write_blif(
+    path: Path,
+    output: Path,
+    language: str,
+    *,
+    top: str = "trilut_top",
+    optimized: bool = True,
+) -> Path:
+    """Write the gates of a netlist file as ``TOP.blif`` or ``TOP.mv``, for any trits at the inputs.
+
+    Parameters
+    ----------
+    language : str
+        ``blif`` or ``blif-mv``.
+    optimized : bool
+        Whether gates that make no difference are left out.
+    """
+    # Behind BLIF there is no encoder whose trits alone could come in.
+    circuit = dataclasses.replace(load(path), encoder=None, head=None)
+    if optimized:
+        circuit = optimize(circuit).netlist
+    suffix, convert = {"blif": ("blif", to_blif), "blif-mv": ("mv", to_blif_mv)}[language]
+    written = make_directory(output) / f"{check_identifier(top)}.{suffix}"
+    write_atomically(written, convert(circuit, model=top))
+    return written
+
+
+def write_bench(netlist: Netlist, design: "VerilogDesign", output: Path) -> Path:
+    """Write a test bench of a design that runs without TriLUT; return its directory."""
+    from trilut.hdl import InputKind
+    from trilut.sim import stimulus, write_testbench
+
+    vectors = stimulus(
+        netlist,
+        None,
+        np.random.default_rng(0),
+        num_random=_BENCH_VECTORS,
+        as_trits=design.input_kind is InputKind.TRITS,
+    )
+    return write_testbench(netlist, design.path, design.top, vectors, output, models=design.models)

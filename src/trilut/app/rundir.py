@@ -1,0 +1,107 @@
+"""A report of whatever a run directory holds."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from trilut.app.console import talk
+from trilut.circuit.format import digest, load
+from trilut.circuit.netlist import Netlist
+from trilut.data import Dataset
+from trilut.errors import DataError, FormatError
+from trilut.files import make_directory, read_bytes
+from trilut.measure.evaluation import dataset_accuracy
+from trilut.measure.matching import netlist_dataset, samples_for
+from trilut.report.run import Report, make_report, write_report
+
+__all__ = ["report_run"]
+
+
+def report_run(path: Path, *, output: Path | None = None, data: str | None = None) -> Report:
+    """Write ``report.html`` and ``report.json`` of a run, with what is there.
+
+    Parameters
+    ----------
+    path : Path
+        A run directory with ``net.trilut``, or a netlist file. ``metrics.jsonl``,
+        ``synthesis.json`` and an earlier ``report.json`` beside it are used if they are there.
+    output : Path, optional
+        Directory to write to; by default that of the netlist.
+    data : str, optional
+        Data set to measure on; by default the one that the netlist was trained on. Without any,
+        the report has no accuracy.
+
+    Raises
+    ------
+    TrilutError
+        If the netlist or a file beside it cannot be read.
+    """
+    file = path / "net.trilut" if path.is_dir() else path
+    netlist = load(file)
+    split, accuracy = None, None
+    dataset = _dataset(netlist, data)
+    if dataset is not None:
+        split = samples_for(netlist, dataset)
+        accuracy = dataset_accuracy(netlist, dataset)
+    earlier = _earlier(netlist, file.parent / "report.json")
+    if accuracy is not None and "layers" in (earlier.get("accuracy") or {}):
+        accuracy["layers"] = earlier["accuracy"]["layers"]
+    report = make_report(
+        netlist,
+        accuracy=accuracy,
+        history=_history(file.parent / "metrics.jsonl"),
+        verification=earlier.get("verification"),
+        synthesis=_synthesis(netlist, file.parent / "synthesis.json") or earlier.get("synthesis"),
+    )
+    write_report(report, netlist, split, make_directory(output or file.parent))
+    return report
+
+
+def _dataset(netlist: Netlist, name: str | None) -> Dataset | None:
+    if netlist.encoder is None or netlist.head is None:
+        return None
+    try:
+        return netlist_dataset(netlist, name=name)
+    except (DataError, FormatError) as error:
+        if name is not None:
+            raise
+        talk(f"No samples, so no accuracy: {error}")
+        return None
+
+
+def _history(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    lines = read_bytes(path).splitlines()
+    try:
+        history = [json.loads(line) for line in lines]
+        return [{key: line[key] for key in ("step", "loss", "accuracy")} for line in history]
+    except (ValueError, KeyError, TypeError) as error:
+        raise FormatError(f"File {str(path)!r} is not a course of training: {error!r}") from error
+
+
+def _earlier(netlist: Netlist, path: Path) -> Mapping[str, Any]:
+    """Return an earlier report, if it is of the same netlist."""
+    from trilut.report.synthesis import section_rows
+
+    if not path.exists():
+        return {}
+    try:
+        document = json.loads(read_bytes(path))
+        same = document["netlist"]["sha256"] == digest(netlist)
+        # One that was written before a figure was added cannot be shown.
+        if same and document.get("synthesis"):
+            section_rows(document["synthesis"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise FormatError(f"File {str(path)!r} is not a report: {error!r}") from error
+    return document if same else {}
+
+
+def _synthesis(netlist: Netlist, path: Path) -> Mapping[str, Any] | None:
+    if not path.exists():
+        return None
+    from trilut.report.synthesis import read_synthesis_report
+
+    report = read_synthesis_report(path)
+    return report.section if report.document["netlist"]["sha256"] == digest(netlist) else None

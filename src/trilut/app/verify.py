@@ -1,0 +1,84 @@
+"""Verification of the hardware of a netlist file."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trilut.app.console import stages, talk
+from trilut.circuit.format import load
+from trilut.circuit.netlist import Netlist
+from trilut.errors import ToolError, TrilutError
+from trilut.measure.matching import features_for, netlist_dataset
+
+if TYPE_CHECKING:
+    from trilut.verify import Verification
+
+__all__ = ["verify_file"]
+
+
+def verify_file(
+    path: Path,
+    *,
+    output: Path | None = None,
+    data: str | None = None,
+    **settings: Any,
+) -> "Verification":
+    """Check the hardware of a netlist file against the netlist.
+
+    Parameters
+    ----------
+    output : Path, optional
+        Directory for ``verification.json`` and the logs. By default nothing is kept, but for the
+        logs that a message names, in a temporary directory.
+    data : str, optional
+        The data set whose test samples are driven too; by default the one that the netlist was
+        trained on, if it says so and the data are still there.
+    settings
+        As of :func:`trilut.verify.verify`.
+    """
+    netlist = load(path)
+    settings |= {"samples": _samples_to_drive(netlist, data), "output": output}
+    if output is not None:
+        return _verify_in(output, netlist, settings)
+    scratch = Path(mkdtemp(prefix="trilut-verify-"))
+    told = ""
+    try:
+        result = _verify_in(scratch, netlist, settings)
+        told = json.dumps(result.to_dict())
+        return result
+    except ToolError as error:
+        told = str(error)
+        raise
+    finally:
+        if str(scratch) not in told:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _samples_to_drive(netlist: Netlist, data: str | None) -> NDArray[np.float64 | np.uint8] | None:
+    """Return test samples, or None if nobody has named any and the netlist's own are gone."""
+    if data is None and "data" not in netlist.provenance:
+        return None
+    try:
+        return features_for(netlist, netlist_dataset(netlist, name=data))
+    except TrilutError as error:
+        if data is not None:
+            raise
+        talk(f"No samples of a data set are driven: {error}")
+        return None
+
+
+def _verify_in(scratch: Path, netlist: Netlist, settings: Mapping[str, Any]) -> "Verification":
+    from trilut.verify import verify
+
+    with stages() as show:
+        stage = show.start("verify")
+        result = verify(netlist, scratch=scratch, progress=stage.step, **settings)
+        verdicts = [f"{level.level.value} {level.outcome.value}" for level in result.levels]
+        stage.finish(", ".join(verdicts))
+    return result

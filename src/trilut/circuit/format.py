@@ -1,0 +1,291 @@
+"""The ``.trilut`` file: reader and writer of netlists.
+
+The format is specified in ``docs/netlist-format.md`` and ``netlist.schema.json``.
+"""
+
+import gzip
+import hashlib
+import json
+import math
+import re
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from trilut.circuit.encoder import Encoder, Feature
+from trilut.circuit.gates import gate_id, gate_table, num_gates
+from trilut.circuit.head import Head
+from trilut.circuit.netlist import Netlist
+from trilut.errors import FormatError, NetlistError
+from trilut.files import read_bytes, write_atomically
+
+__all__ = ["FORMAT", "VERSION", "digest", "dumps", "load", "loads", "save"]
+
+FORMAT = "trilut-netlist"
+VERSION = 1
+
+# Where half of a character could be: in an escape, or in the text itself.
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+
+
+def dumps(netlist: Netlist) -> str:
+    """Write a netlist as JSON text, one top-level member a line. Equal netlists give equal text."""
+    document: dict[str, object] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": netlist.name,
+        "valence": netlist.valence,
+        "num_inputs": netlist.num_inputs,
+        "encoder": _encoder_document(netlist.encoder),
+        "gates": {
+            "id": gate_id(netlist.table, netlist.valence).tolist(),
+            "a": netlist.a.tolist(),
+            "b": netlist.b.tolist(),
+        },
+        "outputs": netlist.outputs.tolist(),
+        "head": _head_document(netlist.head),
+        "provenance": dict(netlist.provenance),
+    }
+    members = [
+        f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
+        for key, value in document.items()
+    ]
+    return "{\n" + ",\n".join(members) + "\n}\n"
+
+
+def digest(netlist: Netlist) -> str:
+    """Return the SHA-256 of the netlist's JSON text in hexadecimal."""
+    return hashlib.sha256(dumps(netlist).encode()).hexdigest()
+
+
+def save(netlist: Netlist, path: str | Path) -> None:
+    """Write a netlist to a file, compressed if the name ends in ``.gz``."""
+    path = Path(path)
+    data = dumps(netlist).encode()
+    # Without a time stamp, equal netlists give equal files.
+    write_atomically(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+
+
+def load(path: str | Path) -> Netlist:
+    """Read a netlist from a file.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, is not a netlist, or has a version that is not supported.
+    """
+    path = Path(path)
+    data = read_bytes(path)
+    try:
+        if data[:2] == b"\x1f\x8b":
+            data = gzip.decompress(data)
+        return loads(data.decode())
+    except (OSError, EOFError, zlib.error) as error:
+        raise FormatError(f"{str(path)!r} is not a complete gzip file: {error}") from error
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{str(path)!r} is not UTF-8 text at byte {error.start}") from error
+    except (FormatError, NetlistError) as error:
+        raise FormatError(f"{str(path)!r}: {error}") from error
+
+
+def loads(text: str) -> Netlist:
+    """Read a netlist from JSON text; see :func:`load`."""
+    document = _parse(text)
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise FormatError(f'Not a netlist: expected a JSON object with "format": "{FORMAT}"')
+    version = document.get("version")
+    if type(version) is not int or version not in _READERS:
+        raise FormatError(
+            f"Netlist format version {version!r} is not supported, "
+            f"expected one of {', '.join(map(str, _READERS))}"
+        )
+    return _READERS[version](document)
+
+
+def _parse(text: str) -> Any:
+    """Read JSON; what is returned can be written again."""
+    try:
+        document = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        if _SURROGATE.search(text):
+            json.dumps(document, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise FormatError("Not JSON: nested too deeply") from error
+    except json.JSONDecodeError as error:
+        raise FormatError(
+            f"Not JSON: {error.msg} at line {error.lineno} column {error.colno}"
+        ) from error
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise FormatError(f"Not Unicode: {half!r} is half of a character") from error
+    except ValueError as error:
+        # Python refuses it, because the time would grow with the square of the digits.
+        raise FormatError("An integer has thousands of digits, too many to read") from error
+    return document
+
+
+def _encoder_document(encoder: Encoder | None) -> dict[str, object] | None:
+    if encoder is None:
+        return None
+    return {
+        "features": [
+            {
+                "name": feature.name,
+                "bits": feature.bits,
+                "signed": feature.signed,
+                "scale": feature.scale,
+                "offset": feature.offset,
+            }
+            for feature in encoder.features
+        ],
+        "feature": encoder.feature.tolist(),
+        "low": encoder.low.tolist(),
+        "high": encoder.high.tolist(),
+        "missing": encoder.missing,
+    }
+
+
+def _head_document(head: Head | None) -> dict[str, object] | None:
+    if head is None:
+        return None
+    return {
+        "classes": list(head.classes),
+        "group_sizes": list(head.group_sizes),
+        "tau": head.tau,
+        "abstain_margin": head.abstain_margin,
+    }
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise FormatError(f"Not JSON: {constant} is not a number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if math.isinf(value):
+        raise FormatError(f"{_cut(text)} is too large for a number")
+    return value
+
+
+def _member(document: dict[str, Any], key: str, kind: type | tuple[type, ...], where: str) -> Any:
+    """Return a member of a JSON object after checking its type."""
+    path = f"{where}.{key}" if where else key
+    if key not in document:
+        raise FormatError(f"{path!r} is missing")
+    value = document[key]
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    # In Python a bool is an int; in JSON it is not a number.
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        expected = " or ".join(_JSON_NAMES[kind] for kind in kinds)
+        raise FormatError(f"{path!r} is {_short(value)}, expected {expected}")
+    return value
+
+
+def _number(document: dict[str, Any], key: str, where: str) -> float:
+    value = _member(document, key, (float, int), where)
+    try:
+        return float(value)
+    except OverflowError:
+        raise FormatError(f"'{where}.{key}' is {_short(value)}, too large for a number") from None
+
+
+_JSON_NAMES: dict[type, str] = {
+    bool: "true or false",
+    dict: "an object",
+    float: "a number",
+    int: "an integer",
+    list: "an array",
+    str: "a string",
+    type(None): "null",
+}
+
+
+def _short(value: object) -> str:
+    return _cut(json.dumps(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def _elements(document: dict[str, Any], key: str, kind: type, where: str) -> list[Any]:
+    values: list[Any] = _member(document, key, list, where)
+    for index, value in enumerate(values):
+        if type(value) is not kind:
+            path = f"{where}.{key}[{index}]" if where else f"{key}[{index}]"
+            raise FormatError(f"{path!r} is {_short(value)}, expected {_JSON_NAMES[kind]}")
+    return values
+
+
+def _integers(
+    document: dict[str, Any], key: str, where: str, limit: int = 1 << 62
+) -> np.ndarray[Any, np.dtype[np.int64]]:
+    values = _elements(document, key, int, where)
+    for index, value in enumerate(values):
+        if not -limit < value < limit:
+            path = f"{where}.{key}[{index}]" if where else f"{key}[{index}]"
+            raise FormatError(f"{path!r} is {value}, expected an integer below {limit}")
+    return np.array(values, dtype=np.int64)
+
+
+def _read_version_1(document: dict[str, Any]) -> Netlist:
+    valence = _member(document, "valence", int, "")
+    if valence not in (2, 3):
+        raise FormatError(f"'valence' is {valence}, expected 2 or 3")
+    gates = _member(document, "gates", dict, "")
+    ids = _integers(gates, "id", "gates")
+    for gate in np.flatnonzero((ids < 0) | (ids >= num_gates(valence))):
+        raise FormatError(f"'gates.id[{gate}]' is {ids[gate]}, expected 0…{num_gates(valence) - 1}")
+    encoder = _member(document, "encoder", (dict, type(None)), "")
+    head = _member(document, "head", (dict, type(None)), "")
+    return Netlist(
+        num_inputs=_member(document, "num_inputs", int, ""),
+        table=gate_table(ids, valence).astype(np.int8),
+        a=_integers(gates, "a", "gates"),
+        b=_integers(gates, "b", "gates"),
+        outputs=_integers(document, "outputs", ""),
+        valence=valence,
+        encoder=None if encoder is None else _read_encoder(encoder),
+        head=None if head is None else _read_head(head),
+        name=_member(document, "name", str, ""),
+        provenance=_member(document, "provenance", dict, ""),
+    )
+
+
+def _read_encoder(document: dict[str, Any]) -> Encoder:
+    features = _elements(document, "features", dict, "encoder")
+    return Encoder(
+        features=tuple(
+            _read_feature(feature, f"encoder.features[{index}]")
+            for index, feature in enumerate(features)
+        ),
+        feature=_integers(document, "feature", "encoder"),
+        low=_integers(document, "low", "encoder"),
+        high=_integers(document, "high", "encoder"),
+        missing=_member(document, "missing", int, "encoder"),
+    )
+
+
+def _read_feature(document: dict[str, Any], where: str) -> Feature:
+    return Feature(
+        name=_member(document, "name", str, where),
+        bits=_member(document, "bits", int, where),
+        signed=_member(document, "signed", bool, where),
+        scale=_number(document, "scale", where),
+        offset=_number(document, "offset", where),
+    )
+
+
+def _read_head(document: dict[str, Any]) -> Head:
+    return Head(
+        classes=tuple(_elements(document, "classes", str, "head")),
+        group_sizes=tuple(_elements(document, "group_sizes", int, "head")),
+        tau=_number(document, "tau", "head"),
+        abstain_margin=_member(document, "abstain_margin", int, "head"),
+    )
+
+
+# Every version ever released keeps its reader.
+_READERS: dict[int, Callable[[dict[str, Any]], Netlist]] = {1: _read_version_1}

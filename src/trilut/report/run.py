@@ -1,0 +1,210 @@
+"""The report of a run: one JSON document, and a page that shows it without a network."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from trilut.circuit.gates import gate_id
+from trilut.circuit.netlist import Netlist
+from trilut.data import Split
+from trilut.files import write_atomically
+from trilut.measure.analysis import CircuitAnalysis, analyze, gate_landscape
+from trilut.report.analysis import analysis_tables
+from trilut.report.drawing import circuit_figure
+from trilut.report.figures import (
+    confusion_figure,
+    coverage_figure,
+    decision_figure,
+    decision_grid,
+    frequency_figure,
+    landscape_figure,
+    layer_gap_figure,
+    margin_figure,
+    spectrum_figure,
+    training_figure,
+    unknown_figure,
+)
+from trilut.report.page import machine_facts, render_page
+from trilut.report.summary import accuracy_rows, netlist_facts, plain, verification_rows
+
+__all__ = ["Report", "make_report", "write_report"]
+
+FORMAT = "trilut-report"
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """What is known of a run.
+
+    Parameters
+    ----------
+    document : mapping
+        Everything, as JSON can hold it; ``format`` and ``version`` say what it is.
+    """
+
+    document: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """A heading for the summary."""
+        parts = ["test set"] if self.document["accuracy"] else []
+        parts += ["RTL"] if self.document["verification"] else []
+        if self.document["synthesis"]:
+            parts.append(self.document["synthesis"]["target"])
+        return f"{self.document['netlist']['name']}: {', '.join(parts) or 'gates'}"
+
+    @property
+    def passed(self) -> bool:
+        """Whether the RTL agreed with the reference, as far as it was simulated."""
+        verification = self.document["verification"]
+        return verification is None or bool(verification["passed"])
+
+    @property
+    def parts(self) -> dict[str, dict[str, str]]:
+        """Rows of ``accuracy``, ``verification`` and ``synthesis``, as far as there are any."""
+        from trilut.report.synthesis import section_rows
+
+        describe = {
+            "accuracy": accuracy_rows,
+            "verification": verification_rows,
+            "synthesis": section_rows,
+        }
+        return {
+            name: rows(self.document[name])
+            for name, rows in describe.items()
+            if self.document[name]
+        }
+
+    @property
+    def summary(self) -> dict[str, str]:
+        """The rows of the summary table."""
+        return {key: text for rows in self.parts.values() for key, text in rows.items()}
+
+    @property
+    def cards(self) -> list[tuple[str, str]]:
+        """The figures that a reader looks for first, each with its name."""
+        from trilut.report.synthesis import section_cards
+
+        cards = []
+        if accuracy := self.document["accuracy"]:
+            rows = accuracy_rows(accuracy)
+            shown = ("hardened accuracy", "hardening gap", "encoding ceiling", "UNKNOWN outputs")
+            cards += [(name, rows[name]) for name in shown if name in rows]
+        if verification := self.document["verification"]:
+            checked = sum(verification["num_checked"].values())
+            cards.append(
+                (f"mismatches in {checked:,} vectors", f"{verification['num_mismatches']}")
+            )
+            if proof := verification.get("formal"):
+                cards.append(("proof, all inputs", proof["outcome"]))
+        if synthesis := self.document["synthesis"]:
+            cards += section_cards(synthesis)
+        return cards
+
+
+def make_report(
+    netlist: Netlist,
+    *,
+    accuracy: Mapping[str, Any] | None = None,
+    history: list[dict[str, Any]] | None = None,
+    verification: Mapping[str, Any] | None = None,
+    synthesis: Mapping[str, Any] | None = None,
+) -> Report:
+    """Put the results of the stages together, as far as there are any."""
+    return Report(
+        plain(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "trilut": version("trilut"),
+                "netlist": netlist_facts(netlist),
+                "analysis": analyze(netlist),
+                "provenance": netlist.provenance,
+                "accuracy": accuracy,
+                "history": history,
+                "verification": verification,
+                "synthesis": synthesis,
+                "environment": machine_facts("numpy", "jax", "optax", "amaranth", "cocotb"),
+            }
+        )
+    )
+
+
+def write_report(report: Report, netlist: Netlist, split: Split | None, directory: Path) -> None:
+    """Write ``report.json`` and ``report.html`` into a directory; the samples are for figures."""
+    write_atomically(directory / "report.json", json.dumps(report.document, indent=2) + "\n")
+    write_atomically(directory / "report.html", _page(report, netlist, split))
+
+
+def _page(report: Report, netlist: Netlist, split: Split | None) -> str:
+    from trilut.report.plots import section_figures
+    from trilut.report.synthesis import section_tables
+
+    synthesis = report.document["synthesis"]
+    analysis = analyze(netlist)
+    figures = _decision_figures(report, netlist, split)
+    titles = {
+        "accuracy": ("Test set and training", figures),
+        "circuit": ("Circuit", split),
+        "gates": ("Gates", analysis),
+        "verification": ("Verification", report.document["verification"]),
+        "synthesis": (f"Synthesis on {synthesis['target']}" if synthesis else "", synthesis),
+        "machine": ("Machine and tools", report.document["environment"]),
+    }
+    return render_page(
+        "run.html.j2",
+        report=report.document,
+        cards=report.cards,
+        sections={name: title for name, (title, content) in titles.items() if content},
+        summary=report.parts,
+        figures=figures,
+        is_without_gap=_is_without_gap(report),
+        gate_tables=[] if analysis is None else analysis_tables(analysis),
+        gate_figures=[] if analysis is None else _gate_figures(netlist, analysis),
+        circuit="" if split is None else circuit_figure(netlist, split.x),
+        synthesis_tables=section_tables(synthesis) if synthesis else [],
+        synthesis_figures=section_figures(synthesis) if synthesis else [],
+    )
+
+
+def _is_without_gap(report: Report) -> bool:
+    accuracy = report.document["accuracy"]
+    return bool(accuracy) and accuracy["soft"] == accuracy["hardened"]
+
+
+def _decision_figures(report: Report, netlist: Netlist, split: Split | None) -> list[str]:
+    from trilut.sim import classify
+
+    figures = []
+    accuracy, history = report.document["accuracy"], report.document["history"]
+    if split is not None and netlist.encoder is not None and netlist.head is not None:
+        if len(netlist.encoder.features) == 2:
+            grid = decision_grid(netlist, split)
+            figures += [decision_figure(grid, split), unknown_figure(grid)]
+        decisions = classify(netlist, netlist.encoder.quantize(split.x))
+        figures += [coverage_figure(decisions, split), margin_figure(decisions, split)]
+    if accuracy:
+        evaluation = accuracy["evaluation"]
+        figures.append(
+            confusion_figure(evaluation["confusion"], list(evaluation["class_accuracy"]))
+        )
+    if history:
+        figures.append(training_figure(history))
+    if accuracy and accuracy.get("layers"):
+        figures.append(layer_gap_figure(accuracy["layers"]))
+    return figures
+
+
+def _gate_figures(netlist: Netlist, analysis: CircuitAnalysis) -> list[str]:
+    figures = [spectrum_figure(analysis.layers), frequency_figure(netlist)]
+    if netlist.valence == 3:
+        gates = gate_id(netlist.table)
+        figures += [
+            landscape_figure("Hamming", gate_landscape(gates, "hamming")),
+            landscape_figure("Fourier", gate_landscape(gates, "fourier")),
+        ]
+    return figures

@@ -1,0 +1,261 @@
+"""Results as rows of text, for the terminal and the report."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trilut.circuit.format import digest
+from trilut.circuit.formula import gate_formulas
+from trilut.circuit.gates import fourier_spectrum, gate_name, gate_table, polynomial, table_text
+from trilut.circuit.netlist import Netlist
+from trilut.measure.evaluation import Evaluation, MissingPoint
+
+__all__ = [
+    "accuracy_rows",
+    "against_rows",
+    "control_rows",
+    "dataset_rows",
+    "encoding_text",
+    "evaluation_rows",
+    "gap_text",
+    "gate_facts",
+    "missing_rows",
+    "netlist_facts",
+    "netlist_rows",
+    "percent",
+    "plain",
+    "verification_rows",
+]
+
+
+def percent(fraction: float) -> str:
+    """Write a fraction of one as a percentage."""
+    return f"{100 * fraction:.2f} %"
+
+
+def plain(value: Any) -> Any:
+    """Return a value as what JSON can hold."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Path):
+        return str(value)
+    return value
+
+
+def dataset_rows(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Describe a data set from its facts."""
+    lowest, highest = facts["range"]
+    rows = {
+        "features": _listing(facts["features"]),
+        "classes": _listing(facts["classes"]),
+        "samples": ", ".join(f"{count} {split}" for split, count in facts["samples"].items()),
+        "largest class": percent(facts["largest_class"]),
+        "values": f"{lowest:g} … {highest:g}, {facts['type']}",
+        "missing values": percent(facts["missing"]),
+    }
+    if facts["bayes_rate"] is not None:
+        rows["Bayes rate"] = f"{percent(facts['bayes_rate'])} (the best accuracy possible)"
+    return rows
+
+
+def encoding_text(measure: Any) -> str:
+    """Describe what an encoder leaves of a data set."""
+    return (
+        f"ceiling {percent(measure.ceiling)}, cell vote {percent(measure.cell_vote)} "
+        f"({measure.trits} trits, which tell as much as {measure.bits} bits)"
+    )
+
+
+def _listing(names: list[str]) -> str:
+    return f"{len(names)}: {', '.join(names[:10])}{', …' if len(names) > 10 else ''}"
+
+
+def evaluation_rows(evaluation: Evaluation) -> dict[str, str]:
+    """Describe how good a circuit is."""
+    return {
+        "hardened accuracy": percent(evaluation.accuracy),
+        "encoding ceiling": percent(evaluation.ceiling),
+        "UNKNOWN outputs": percent(evaluation.unknown),
+        "abstained samples": percent(evaluation.abstained)
+        + _answered_text(evaluation.accuracy_answered),
+        "Acc@90 / Acc@50": f"{percent(evaluation.accuracy_at_90)} / "
+        f"{percent(evaluation.accuracy_at_50)}",
+        "accuracy–coverage area": percent(evaluation.coverage_area),
+        "mean margin": _margin_text(evaluation.margin),
+        "class accuracy": _class_text(evaluation.class_accuracy),
+        **_confusion_rows(evaluation),
+        "samples": str(evaluation.samples),
+    }
+
+
+def _answered_text(accuracy: float | None) -> str:
+    return "" if accuracy is None else f", {percent(accuracy)} of the others right"
+
+
+def _margin_text(margin: Mapping[str, float | None]) -> str:
+    texts = [
+        f"{name} {margin[name]:.1f}" for name in ("right", "wrong") if margin[name] is not None
+    ]
+    ranking = margin["ranking"]
+    return ", ".join(texts) + ("" if ranking is None else f"; right above wrong {percent(ranking)}")
+
+
+def _class_text(accuracies: Mapping[str, float | None]) -> str:
+    """List the classes, the worst first, as many as fit on a line or two."""
+    known = {name: accuracy for name, accuracy in accuracies.items() if accuracy is not None}
+    worst = sorted(known, key=lambda name: known[name])[:5]
+    more = ", …" if len(known) > len(worst) else ""
+    return ", ".join(f"{name} {percent(known[name])}" for name in worst) + more
+
+
+def _confusion_rows(evaluation: Evaluation) -> dict[str, str]:
+    counts = np.array(evaluation.confusion)
+    np.fill_diagonal(counts, 0)
+    most = np.argsort(-counts, axis=None, kind="stable")[:3]
+    names = list(evaluation.class_accuracy)
+    texts = [
+        f"{names[label]} as {names[chosen]} {counts[label, chosen]}×"
+        for label, chosen in zip(*np.unravel_index(most, counts.shape), strict=True)
+        if counts[label, chosen]
+    ]
+    return {"most confused": ", ".join(texts)} if texts else {}
+
+
+def missing_rows(points: Sequence[MissingPoint]) -> dict[str, str]:
+    """Describe what a circuit does when features are missing."""
+    return {
+        f"{100 * point.dropped:g} % missing": f"{percent(point.accuracy)}, "
+        f"abstains on {percent(point.abstained)}" + _answered_text(point.accuracy_answered)
+        for point in points
+    }
+
+
+def against_rows(points: Sequence[MissingPoint], others: Sequence[MissingPoint]) -> dict[str, str]:
+    """Describe what two circuits do when the same features are missing."""
+    return {
+        f"{100 * point.dropped:g} % missing": f"{percent(point.accuracy)} against "
+        f"{percent(other.accuracy)} ({100 * (point.accuracy - other.accuracy):+.2f} pp)"
+        for point, other in zip(points, others, strict=True)
+    }
+
+
+def control_rows(control: Evaluation) -> dict[str, str]:
+    """Describe the same wiring with random gates."""
+    return {
+        "untrained control": f"{percent(control.accuracy)}, "
+        f"UNKNOWN outputs {percent(control.unknown)}"
+    }
+
+
+def accuracy_rows(accuracy: Mapping[str, Any]) -> dict[str, str]:
+    """Describe how good a trained circuit is, beside the network that it was hardened from."""
+    soft = {}
+    # A netlist of unknown origin does not say.
+    if accuracy["soft"] is not None:
+        soft["soft accuracy"] = percent(accuracy["soft"])
+        gap = f"{100 * (accuracy['soft'] - accuracy['hardened']):+.2f} pp"
+        soft["hardening gap"] = gap_text(accuracy["layers"]) if "layers" in accuracy else gap
+    # Only recipes with a soft forward have one, and reports since it was introduced.
+    if accuracy.get("hardening_error") is not None:
+        error = f"{accuracy['hardening_error']:.3f}"
+        soft["hardening error"] = f"{error} (distance of a soft output from the circuit's, 0…2)"
+    # Where every sample has a cell of its own, a vote per cell says nothing.
+    if accuracy["evaluation"]["ceiling"] < 1:
+        vote = percent(accuracy["cell_vote"])
+        soft["cell vote"] = f"{vote} (majority per encoded cell of the training set)"
+    rows = evaluation_rows(Evaluation(**accuracy["evaluation"]))
+    first = "hardened accuracy"
+    validation = f"{percent(accuracy['validation'])} (hardened; what to choose settings by)"
+    return {"validation accuracy": validation, first: rows.pop(first), **soft, **rows}
+
+
+def gap_text(layers: Sequence[float]) -> str:
+    """Describe the hardening gap from the accuracies with the first 0, 1, … layers hardened."""
+    lost = " ".join(f"{100 * (before - after):+.2f}" for before, after in pairwise(layers))
+    return f"{100 * (layers[0] - layers[-1]):+.2f} pp (layer by layer {lost})"
+
+
+def verification_rows(result: Mapping[str, Any]) -> dict[str, str]:
+    """Describe a regression of the RTL."""
+    counts = ", ".join(f"{count} {origin}" for origin, count in result["num_checked"].items())
+    total = sum(result["num_checked"].values())
+    proof = result.get("formal")
+    return {
+        "vectors checked": f"{total} ({counts})",
+        "mismatches": str(result["num_mismatches"]),
+        "verdict": "RTL equals the reference" if result["passed"] else "RTL DIFFERS",
+        **({"proof": f"{proof['outcome']}: {proof['verdict']}"} if proof else {}),
+        "simulator": result["simulator"],
+    }
+
+
+def netlist_facts(netlist: Netlist) -> dict[str, Any]:
+    """Return what can be said of a netlist without running it."""
+    tables, counts = np.unique(netlist.table, axis=0, return_counts=True)
+    used = np.zeros(netlist.num_nets, dtype=bool)
+    used[netlist.outputs] = True
+    used[netlist.a] = used[netlist.b] = True
+    facts: dict[str, Any] = {
+        "name": netlist.name,
+        "sha256": digest(netlist),
+        "valence": netlist.valence,
+        "inputs": netlist.num_inputs,
+        "gates": netlist.num_gates,
+        "layers": netlist.depth,
+        "outputs": len(netlist.outputs),
+        "different_gates": len(tables),
+        "most_common_gate": int(counts.max()) if len(counts) else 0,
+        "nets_without_reader": int(np.count_nonzero(~used)),
+    }
+    if netlist.encoder is not None:
+        facts["features"] = [feature.name for feature in netlist.encoder.features]
+    if netlist.head is not None:
+        facts["classes"] = list(netlist.head.classes)
+        facts["outputs_per_class"] = list(netlist.head.group_sizes)
+    return facts
+
+
+def netlist_rows(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Describe a netlist from its facts."""
+    rows = {
+        "gates": f"{facts['gates']:,} in {facts['layers']} layers, valence {facts['valence']}",
+        "inputs": f"{facts['inputs']:,} trits",
+        "outputs": f"{facts['outputs']:,}",
+        "nets without reader": f"{facts['nets_without_reader']:,}",
+    }
+    if "features" in facts:
+        rows["features"] = _listing(facts["features"])
+    if "classes" in facts:
+        rows["classes"] = _listing(facts["classes"])
+        sizes = facts["outputs_per_class"]
+        rows["outputs a class"] = " … ".join(map(str, sorted({min(sizes), max(sizes)})))
+    return {**rows, "sha256": facts["sha256"][:16]}
+
+
+def gate_facts(gate: int) -> dict[str, Any]:
+    """Return what can be said of a ternary gate."""
+    table = gate_table(gate).astype(int)
+    names = {"a_plus": "a[1]", "a_minus": "a[0]", "b_plus": "b[1]", "b_minus": "b[0]"}
+    plus, minus = gate_formulas(table.tolist())
+    return {
+        "id": gate,
+        "name": gate_name(gate),
+        "table": table_text(table),
+        "rows": [table_text(row) for row in table.reshape(3, 3)],
+        "polynomial": [round(float(value), 6) for value in polynomial(table)],
+        "fourier": [[round(float(value), 6) for value in row] for row in fourier_spectrum(table)],
+        "plus": plus.text(names),
+        "minus": minus.text(names),
+    }

@@ -1,0 +1,93 @@
+"""Counter-examples: an input, what should come out and what does, and where it first goes wrong."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trilut.circuit.gates import gate_id, gate_name
+from trilut.circuit.netlist import Netlist
+from trilut.circuit.optimize import optimize
+from trilut.circuit.reach import level_gates
+
+__all__ = ["Counterexample", "first_difference", "reference"]
+
+
+@dataclass(frozen=True, slots=True)
+class Counterexample:
+    """An input for which a design is wrong.
+
+    Parameters
+    ----------
+    inputs : mapping
+        Feature values by name, None where one is missing; or trits by number.
+    expected, got : mapping
+        What the reference evaluator says about it, and what the design does.
+    first_difference : str
+        The first net of the design with another value than the circuit it was made from; empty if
+        nets inside cannot be seen.
+    """
+
+    inputs: Mapping[str, int | None]
+    expected: Mapping[str, object]
+    got: Mapping[str, object]
+    first_difference: str = ""
+
+    @property
+    def text(self) -> str:
+        """One line about it."""
+        inputs = ", ".join(
+            f"{name} {'missing' if value is None else value}" for name, value in self.inputs.items()
+        )
+        different = [name for name in self.expected if self.expected[name] != self.got[name]]
+        outputs = ", ".join(
+            f"{name} is {self.got[name]} and not {self.expected[name]}" for name in different
+        )
+        text = f"for {inputs}: {outputs or 'outputs agree'}"
+        return f"{text}; {self.first_difference}" if self.first_difference else text
+
+
+def reference(net: Netlist, trits: NDArray[np.int8]) -> list[dict[str, object]]:
+    """Ask the reference evaluator about vectors of trits."""
+    outputs = net.evaluate(trits)
+    if net.head is None:
+        return [{"trits": row} for row in outputs.tolist()]
+    decisions = net.head.decide(net.head.scores(outputs))
+    columns = (decisions.chosen, decisions.margin, decisions.unknown.astype(int))
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [dict(zip(("class", "margin", "unknown"), row, strict=True)) for row in rows]
+
+
+def first_difference(
+    net: Netlist, trits: NDArray[np.int8], read: Callable[[str, int], int | None]
+) -> str:
+    """Name the first net of a design that has another value than in the optimised circuit.
+
+    Parameters
+    ----------
+    trits : int8 array [1, input]
+        The inputs.
+    read : callable
+        Gives the value of a neuron of the design by the name of its layer and its number there;
+        None if the design has no such wire any more, and 2 for the illegal code.
+    """
+    circuit = optimize(net).netlist
+    values = circuit.values(trits)[0]
+    for level, gates in enumerate(level_gates(circuit), start=1):
+        for neuron, gate in enumerate(gates.tolist()):
+            got = read(f"layer_{level}", neuron)
+            want = int(values[circuit.num_inputs + gate])
+            if got is not None and got != want:
+                shown = "the illegal code" if got == 2 else f"{got:+d}"
+                return (
+                    f"first different net: layer {level}, neuron {neuron}, "
+                    f"{_name(circuit, gate)} is {shown} and not {want:+d}"
+                )
+    return "all gates agree: encoder, sums or decision differ"
+
+
+def _name(circuit: Netlist, gate: int) -> str:
+    number = int(gate_id(circuit.table[gate : gate + 1], circuit.valence)[0])
+    name = (gate_name(number) if circuit.valence == 3 else None) or f"gate_{number}"
+    return f"{name}(net {circuit.a[gate]}, net {circuit.b[gate]})"

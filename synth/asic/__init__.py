@@ -1,0 +1,1 @@
+"""Standard cells: liberty files, static timing, switching activity."""

@@ -1,0 +1,110 @@
+"""Standard cells: how Yosys maps to them, and area, timing and power of what it made."""
+
+import dataclasses
+from collections import Counter
+from typing import Any
+
+from trilut.synth.asic.activity import estimate_energy
+from trilut.synth.asic.library import Library
+from trilut.synth.asic.sta import slowest_path
+from trilut.synth.mapped import MappedDesign
+from trilut.synth.result import Asic, Hop, SynthesisResult, Timing
+from trilut.synth.traffic import Traffic
+
+__all__ = ["CONSTRAINTS", "METHOD", "AsicDesign", "mapping_script"]
+
+CONSTRAINTS = "set_load 0 [all_outputs]\n"
+"""What ``library.constr`` holds: with it ABC puts buffers in and chooses the sizes of cells."""
+
+METHOD = "static, no wires"
+"""Where the timing of an ASIC comes from."""
+
+
+def mapping_script(top: str, frequency: float, *, flat: bool) -> str:
+    """Return the commands that map a design to ``library.lib`` under ``library.constr``."""
+    flatten = " -flatten" if flat else ""
+    return (
+        # The cells as black boxes, for the directions of their pins.
+        "read_liberty -lib -ignore_miss_dir library.lib\n"
+        f"synth -top {top}{flatten}\n"
+        "dfflibmap -liberty library.lib\n"
+        f"abc -liberty library.lib -D {1e6 / frequency:.0f} -constr library.constr\n"
+        # Bits that nobody sets are 0 in silicon too, once they are tied.
+        "setundef -zero\n"
+        "opt_clean -purge\n"
+    )
+
+
+class AsicDesign:
+    """A design of standard cells.
+
+    Parameters
+    ----------
+    design : MappedDesign
+        The flattened design; it is changed.
+    library : Library
+        Its cells.
+    traffic : Traffic, optional
+        How vectors reach it; by default one enters in each cycle.
+    """
+
+    def __init__(self, design: MappedDesign, library: Library, traffic: Traffic | None = None):
+        self._design = design
+        self._library = library
+        self._traffic = traffic
+
+    def complete(self, result: SynthesisResult, frequency: float) -> SynthesisResult:
+        """Add timing, leakage and energy to the area of a design.
+
+        A flip-flop stands at each port for the timing, as on an FPGA.
+        """
+        asic = self._asic(self._design.module)
+        ports = self._design.register_ports(self._library.register)
+        return dataclasses.replace(
+            result, asic=asic, timing=self._timing(frequency), port_registers=ports
+        )
+
+    def _asic(self, module: dict[str, Any]) -> Asic:
+        library = self._library
+        counts = Counter(
+            cell["type"] for cell in module["cells"].values() if cell["type"] in library.cells
+        )
+        leakages = [
+            None if (leakage := library.cells[name].leakage) is None else leakage * count
+            for name, count in counts.items()
+        ]
+        known = [leakage for leakage in leakages if leakage is not None]
+        return Asic(
+            library=library.name,
+            is_invented=library.is_invented,
+            area_unit="library units" if library.is_invented else "um2",
+            nand2_area=library.areas.nand2,
+            cell_counts=dict(counts.most_common()),
+            cell_areas={
+                name: round(library.cells[name].area * count, 4)
+                for name, count in counts.most_common()
+            },
+            leakage_nw=round(sum(known) * library.nw, 4) if len(known) == len(leakages) else None,
+            voltage=library.voltage,
+            temperature=library.temperature,
+            energy=estimate_energy(module, library, self._traffic),
+        )
+
+    def _timing(self, frequency: float) -> Timing | None:
+        path = slowest_path(self._design.module, self._library)
+        if not path or path[-1].time <= 0:
+            return None
+        period = path[-1].time * self._library.ns
+        signals = self._design.signals
+        names = self._design.bit_names
+        hops = []
+        for index, stage in enumerate(path):
+            kind = "clk-to-q" if index == 0 else "setup" if index == len(path) - 1 else "logic"
+            block = self._design.block_of(stage.cell)
+            delay = round(stage.delay * self._library.ns, 4)
+            net = signals.register_name(stage.cell) if kind == "setup" else ""
+            hops.append(Hop(kind, delay, block, stage.cell, net))
+            if kind != "setup":
+                wire = signals.name(names.get(stage.bit, ""))
+                hops.append(Hop("routing", 0.0, block, path[index + 1].cell, wire))
+        return Timing(1000 / period, frequency, tuple(hops), method=METHOD)

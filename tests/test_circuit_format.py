@@ -1,0 +1,239 @@
+import gzip
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trilut import Encoder, Feature, Head, Netlist
+from trilut.circuit.format import digest, dumps, load, loads, save
+from trilut.errors import FormatError, NetlistError
+
+SCHEMA = json.loads(files("trilut.circuit").joinpath("netlist.schema.json").read_text())
+NASTY = 'a "quoted" \\ back; slash\'\n`endmodule` <script> // */ é'
+
+
+def example(name="example"):
+    return Netlist(
+        num_inputs=3,
+        table=np.tile([-1, 0, 1], (2, 3)),
+        a=[0, 1],
+        b=[1, 3],
+        outputs=[3, 4, 2],
+        encoder=Encoder(
+            (Feature("x", 8, scale=0.1, offset=-3.5), Feature(NASTY, 4, signed=True)),
+            [0, 0, 1],
+            [1, 2, -3],
+            [1, 5, 4],
+        ),
+        head=Head(("no", NASTY), (1, 2), tau=2.5, abstain_margin=2),
+        name=name,
+        provenance={"recipe": "hard", "seed": 0},
+    )
+
+
+@st.composite
+def netlists(draw):
+    valence = draw(st.sampled_from([2, 3]))
+    num_inputs = draw(st.integers(1, 5))
+    num_gates = draw(st.integers(0, 8))
+    values = [-1, 1] if valence == 2 else [-1, 0, 1]
+    table = [[draw(st.sampled_from(values)) for _ in range(valence**2)] for _ in range(num_gates)]
+    sources = [
+        [draw(st.integers(0, num_inputs + gate - 1)) for gate in range(num_gates)] for _ in "ab"
+    ]
+    outputs = draw(st.lists(st.integers(0, num_inputs + num_gates - 1), min_size=1, max_size=4))
+    table = np.array(table, dtype=np.int8).reshape(num_gates, valence**2)
+    return Netlist(num_inputs, table, *sources, outputs, valence=valence, name=draw(st.text()))
+
+
+@given(netlists())
+def test_round_trip(netlist):
+    again = loads(dumps(netlist))
+    assert dumps(again) == dumps(netlist)
+    assert np.array_equal(again.table, netlist.table)
+    jsonschema.validate(json.loads(dumps(netlist)), SCHEMA)
+
+
+@pytest.mark.parametrize("name", ["net.trilut", "net.trilut.gz"])
+def test_file_round_trip(tmp_path, name):
+    save(example(), tmp_path / name)
+    assert dumps(load(tmp_path / name)) == dumps(example())
+    save(example(), tmp_path / f"again-{name}")
+    assert (tmp_path / name).read_bytes() == (tmp_path / f"again-{name}").read_bytes()
+
+
+def test_compressed_by_name_only_when_it_ends_in_gz(tmp_path):
+    save(example(), tmp_path / "net.trilut.gz")
+    (tmp_path / "renamed.trilut").write_bytes((tmp_path / "net.trilut.gz").read_bytes())
+    assert dumps(load(tmp_path / "renamed.trilut")) == dumps(example())
+
+
+def test_example_fits_the_schema():
+    jsonschema.validate(json.loads(dumps(example())), SCHEMA)
+
+
+def test_format_text_is_stable(golden):
+    golden("example.trilut", dumps(example()))
+
+
+def test_documented_example_loads():
+    page = (Path(__file__).parent.parent / "docs" / "netlist-format.md").read_text()
+    text = page.split("```json\n")[1].split("```")[0]
+    assert loads(text).evaluate([[1, 1], [1, 0], [-1, 0]]).tolist() == [[1], [0], [-1]]
+
+
+def test_digest_follows_content():
+    assert digest(example()) == digest(example())
+    assert digest(example()) != digest(example(name="other"))
+
+
+def changed(path, value):
+    document = json.loads(dumps(example()))
+    target = document
+    for key in path[:-1]:
+        target = target[key]
+    if value is None:
+        del target[path[-1]]
+    else:
+        target[path[-1]] = value
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (["valence"], 4, "'valence' is 4, expected 2 or 3"),
+        (["valence"], None, "'valence' is missing"),
+        (["num_inputs"], True, "'num_inputs' is true, expected an integer"),
+        (["num_inputs"], 1e9, "'num_inputs' is 1000000000.0, expected an integer"),
+        (["name"], 5, "'name' is 5, expected a string"),
+        (["gates"], [], "'gates' is [], expected an object"),
+        (["gates", "id"], [19683, 0], "'gates.id[0]' is 19683, expected 0…19682"),
+        (["gates", "id"], [0, "x"], "'gates.id[1]' is \"x\", expected an integer"),
+        (["gates", "a"], None, "'gates.a' is missing"),
+        (
+            ["gates", "b"],
+            [1, 1 << 70],
+            f"'gates.b[1]' is {1 << 70}, expected an integer below {1 << 62}",
+        ),
+        (["outputs"], "all", "'outputs' is \"all\", expected an array"),
+        (["head"], 3, "'head' is 3, expected an object or null"),
+        (
+            ["head", "tau"],
+            "x" * 99,
+            f"'head.tau' is \"{'x' * 36}..., expected a number or an integer",
+        ),
+        (["head", "classes"], ["a", 1], "'head.classes[1]' is 1, expected a string"),
+        (["encoder", "features", 1, "bits"], None, "'encoder.features[1].bits' is missing"),
+        (
+            ["encoder", "features", 0, "signed"],
+            1,
+            "'encoder.features[0].signed' is 1, expected true or false",
+        ),
+        (["provenance"], 1, "'provenance' is 1, expected an object"),
+        (["version"], 2, "Netlist format version 2 is not supported, expected one of 1"),
+        (["version"], True, "Netlist format version True is not supported, expected one of 1"),
+        (["version"], [], "Netlist format version [] is not supported, expected one of 1"),
+        (
+            ["format"],
+            "svg",
+            'Not a netlist: expected a JSON object with "format": "trilut-netlist"',
+        ),
+    ],
+)
+def test_wrong_member(path, value, message):
+    with pytest.raises(FormatError) as caught:
+        loads(changed(path, value))
+    assert str(caught.value) == message
+
+
+def test_gate_reads_later_net_in_file():
+    with pytest.raises(NetlistError) as caught:
+        loads(changed(["gates", "a"], [4, 1]))
+    message = "Gate 0 input 'a' reads net 4, but only nets below 3 are driven before it"
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "Not JSON: Expecting value at line 1 column 1"),
+        ("{", "Not JSON: Expecting property name enclosed in double quotes at line 1 column 2"),
+        ('{"a": NaN}', "Not JSON: NaN is not a number"),
+        ("[" * 100_000, "Not JSON: nested too deeply"),
+        (f'{{"a": {"9" * 5000}}}', "An integer has thousands of digits, too many to read"),
+        ('{"a": {"b": [-1e999]}}', "-1e999 is too large for a number"),
+        ('{"name": "\\ud800"}', r"Not Unicode: '\ud800' is half of a character"),
+        ('{"name": "\udc00"}', r"Not Unicode: '\udc00' is half of a character"),
+        ("3", 'Not a netlist: expected a JSON object with "format": "trilut-netlist"'),
+    ],
+)
+def test_not_a_netlist(text, message):
+    with pytest.raises(FormatError) as caught:
+        loads(text)
+    assert str(caught.value) == message
+
+
+def test_both_halves_of_a_character_are_one():
+    text = dumps(example(name="😀"))
+    assert r"\ud83d\ude00" in text
+    assert loads(text).name == "😀"
+
+
+def test_every_truncation_is_refused(tmp_path):
+    text = dumps(example()).rstrip()
+    for length in range(len(text)):
+        with pytest.raises(FormatError):
+            loads(text[:length])
+
+
+def test_error_names_the_file(tmp_path):
+    path = tmp_path / "net.trilut"
+    path.write_text(changed(["valence"], 4))
+    with pytest.raises(FormatError) as caught:
+        load(path)
+    assert str(caught.value) == f"{str(path)!r}: 'valence' is 4, expected 2 or 3"
+
+
+def test_file_does_not_exist(tmp_path):
+    path = tmp_path / "net.trilut"
+    with pytest.raises(FormatError) as caught:
+        load(path)
+    assert str(caught.value) == f"Cannot read {str(path)!r}: No such file or directory"
+
+
+def test_truncated_gzip(tmp_path):
+    path = tmp_path / "net.trilut.gz"
+    path.write_bytes(gzip.compress(dumps(example()).encode())[:-20])
+    with pytest.raises(FormatError, match=r"^'.*net\.trilut\.gz' is not a complete gzip file: .+$"):
+        load(path)
+
+
+def test_not_text(tmp_path):
+    path = tmp_path / "net.trilut"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(FormatError, match=r"^'.*net\.trilut' is not UTF-8 text at byte 0$"):
+        load(path)
+
+
+def test_failed_write_keeps_the_old_file(tmp_path):
+    path = tmp_path / "net.trilut"
+    save(example(), path)
+    before = path.read_bytes()
+    unwritable = Netlist(1, np.empty((0, 9)), [], [], [0], provenance={"x": object()})
+    with pytest.raises(TypeError):
+        save(unwritable, path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_write_to_missing_directory(tmp_path):
+    path = tmp_path / "nowhere" / "net.trilut"
+    with pytest.raises(FormatError) as caught:
+        save(example(), path)
+    assert str(caught.value) == f"Cannot write {str(path)!r}: No such file or directory"
