@@ -38,10 +38,10 @@ from trilut.circuit.reach import ternary_tables
 from trilut.data import load_dataset
 from trilut.files import make_directory, write_atomically
 from trilut.hdl import Classifier, write_verilog
+from trilut.hdl.conversion import convert
 from trilut.hdl.gate import TRIT_CODE
 from trilut.hdl.layer import LayerPlan
 from trilut.hdl.sums.groupsum import score_width
-from trilut.hdl.verilog import convert
 from trilut.report.tables import Table
 from trilut.synth import load_target, synthesize
 from trilut.synth.cache import Cache

@@ -29,8 +29,8 @@ from trilut.circuit.head import Head
 from trilut.errors import ToolError
 from trilut.files import write_atomically
 from trilut.hdl import Argmax, InputKind, write_verilog
+from trilut.hdl.conversion import convert
 from trilut.hdl.sums.groupsum import score_width
-from trilut.hdl.verilog import convert
 from trilut.report.tables import Table
 from trilut.synth import synthesize
 from trilut.synth.cache import Cache

@@ -20,9 +20,9 @@ from amaranth.lib.data import ArrayLayout
 from amaranth.lib.wiring import In, Out
 
 from trilut.files import make_directory
+from trilut.hdl.conversion import convert
 from trilut.hdl.sums.compressor import Plane
 from trilut.hdl.sums.groupsum import TritSum
-from trilut.hdl.verilog import convert
 from trilut.synth import load_target, synthesize
 from trilut.synth.carries import open_carries
 from trilut.synth.mapped import MappedDesign

@@ -13,8 +13,8 @@ from pathlib import Path
 from trilut.boards.design import BoardDesign
 from trilut.circuit.netlist import Netlist
 from trilut.files import make_directory, write_atomically
+from trilut.hdl.conversion import convert
 from trilut.hdl.layer import LayerPlan
-from trilut.hdl.verilog import convert
 from trilut.sim import Verilator, find_simulator
 
 __all__ = ["LineFaults", "LiveBoard", "SimulatedBoard", "build_simulation"]

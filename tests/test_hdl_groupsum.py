@@ -8,12 +8,12 @@ from amaranth.sim import Simulator
 
 from trilut import Head
 from trilut.hdl.argmax import Argmax, DifferenceArgmax
+from trilut.hdl.conversion import convert
 from trilut.hdl.gate import TRIT_CODE
 from trilut.hdl.sums.cells import PRIMITIVE_MODELS
 from trilut.hdl.sums.compressor import TRUE, Chain, Plane
 from trilut.hdl.sums.groupsum import SUM_TARGETS, GroupSum, ScoreDifference, TritSum
 from trilut.hdl.sums.plan import plan_sum
-from trilut.hdl.verilog import convert
 from trilut.tools import find_tool, run
 
 ALL = (-1, 0, 1)

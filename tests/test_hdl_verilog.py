@@ -14,11 +14,11 @@ from trilut.circuit.gates import gate_table, num_gates, parse_gate
 from trilut.errors import NetlistError
 from trilut.hdl import Classifier, InputKind, Layer, write_logic, write_verilog
 from trilut.hdl.axi import AxiClassifier
+from trilut.hdl.conversion import convert
 from trilut.hdl.fabric import layer_verilog
 from trilut.hdl.gate import TRIT_CODE
 from trilut.hdl.layer import plan_layers
 from trilut.hdl.sums.cells import PRIMITIVE_MODELS
-from trilut.hdl.verilog import convert
 from trilut.sim import find_simulator
 from trilut.tools import find_tool
 

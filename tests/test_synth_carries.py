@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from trilut.hdl.conversion import convert
 from trilut.hdl.sums.groupsum import TritSum
-from trilut.hdl.verilog import convert
 from trilut.synth import load_target, synthesize
 from trilut.synth.carries import open_carries
 
