@@ -1,6 +1,5 @@
 """The comment before a design: what it was made from, how its bits lie, and how to connect it."""
 
-import json
 from collections.abc import Iterator
 from importlib.metadata import version
 
@@ -11,9 +10,12 @@ from trilut.circuit.format import digest
 from trilut.circuit.netlist import Netlist
 from trilut.hdl.axi import AxiClassifier
 from trilut.hdl.classifier import Classifier
+from trilut.text import quote
 
 __all__ = ["design_header", "origin_lines"]
 
+# Of what comes from the netlist, for each line: Icarus cannot read a comment of 16 KB.
+_MOST_CHARACTERS = 4000
 _TRIT = "two bits a trit: 10 is +1, 01 is -1, 00 is 0, 11 is forbidden"
 _PORTS = {
     "clk": "clock, rising edge",
@@ -53,6 +55,8 @@ def design_header(
 ) -> str:
     """Return comment lines; text from the netlist is quoted as JSON, so it cannot end a line.
 
+    What is too long for a line is cut, with a mark.
+
     Parameters
     ----------
     netlist : Netlist
@@ -71,7 +75,7 @@ def design_header(
         margin = "abstain_margin" if classifier.margin_members else netlist.head.abstain_margin
         lines.append(f"// abstains: on a tie, and if the margin is below {margin}")
         lines += [
-            f"// class {index}: {json.dumps(name)}"
+            f"// class {index}: {quote(name, _MOST_CHARACTERS)}"
             for index, name in enumerate(netlist.head.classes)
         ]
     if isinstance(component, AxiClassifier):
@@ -84,9 +88,9 @@ def design_header(
 
 def origin_lines(netlist: Netlist, built: Netlist, options: str, *, tools: str = "") -> list[str]:
     """Return comment lines that say what was built from what, and by what."""
-    provenance = json.dumps(dict(netlist.provenance), default=str)
+    provenance = quote(dict(netlist.provenance), _MOST_CHARACTERS)
     facts = {
-        "netlist": json.dumps(netlist.name),
+        "netlist": quote(netlist.name, _MOST_CHARACTERS),
         "sha256": digest(netlist),
         **({"origin": provenance} if netlist.provenance else {}),
         "circuit": f"{netlist.num_gates} gates in {netlist.depth} layers, "
@@ -114,7 +118,7 @@ def _feature_lines(netlist: Netlist, vector: str) -> Iterator[str]:
         yield (
             f"// {vector}{_places(first, feature.bits)}: feature {index}, {kind}, "
             f"floor(value * {feature.scale!r} + {feature.offset!r}) clamped to "
-            f"{feature.minimum}..{feature.maximum}, {json.dumps(feature.name)}"
+            f"{feature.minimum}..{feature.maximum}, {quote(feature.name, _MOST_CHARACTERS)}"
         )
         first += feature.bits
 

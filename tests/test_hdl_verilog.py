@@ -115,6 +115,25 @@ def test_names_stay_inside_comments(tmp_path):
 
 
 @pytest.mark.synth
+def test_lines_of_the_header_are_short_enough_for_every_tool(tmp_path):
+    long = "n" * 9000
+    netlist = with_features_and_classes()
+    encoder = dataclasses.replace(
+        netlist.encoder, features=(Feature(long, 8), *netlist.encoder.features[1:])
+    )
+    head = dataclasses.replace(netlist.head, classes=(long, "é" * 9000, "c"))
+    netlist = dataclasses.replace(
+        netlist, name=long, encoder=encoder, head=head, provenance={"data": long}
+    )
+    for lines in (
+        header(write_verilog(netlist, tmp_path / "whole")),
+        write_logic(netlist, tmp_path / "logic").read_text().splitlines(),
+    ):
+        assert lines[0] == f'// netlist: "{"n" * 3999}... (5002 more characters)'
+        assert max(map(len, lines)) < 4200
+
+
+@pytest.mark.synth
 def test_header_names_the_netlist_and_its_digest(tmp_path):
     netlist = random_netlist(1, num_inputs=3, num_gates=5, num_outputs=2, name="five")
     netlist = dataclasses.replace(netlist, provenance={"data": {"name": "five\n"}})

@@ -1,0 +1,29 @@
+"""Text from files, made fit to be shown: short enough, and without commands to a terminal."""
+
+import json
+import re
+
+__all__ = ["cut", "quote", "visible"]
+
+# The control characters but tab and newline, and those that turn the direction of writing.
+_INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def cut(text: str, most: int) -> str:
+    """Return text of at most so many characters; "…" stands for what is left out."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def quote(value: object, most: int) -> str:
+    """Return JSON on one line of ASCII for people; after so many characters it only counts them.
+
+    What JSON has no form for is written as its ``str``.
+    """
+    text = visible(json.dumps(value, default=str))
+    rest = len(text) - most
+    return text if rest <= 0 else f"{text[:most]}... ({rest} more characters)"
+
+
+def visible(text: str) -> str:
+    r"""Return text in which control characters are written as escapes, such as ``\x1b``."""
+    return _INVISIBLE.sub(lambda match: ascii(match.group())[1:-1], text)
