@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trilut.errors import FormatError, ToolError
+from trilut.extras import require
 from trilut.files import parse_toml, read_bytes
 
 __all__ = ["BOARDS", "Board", "Family", "Programmer", "find_board", "load_board"]
@@ -80,12 +81,8 @@ class Board:
 
 def _known(module: str, name: str) -> Callable[[], Any]:
     def make() -> Any:
-        try:
-            return getattr(importlib.import_module(f"amaranth_boards.{module}"), name)()
-        except ModuleNotFoundError as error:
-            raise ToolError(
-                "Cannot find amaranth-boards; install it with 'pip install trilut[boards]'"
-            ) from error
+        require("amaranth_boards")
+        return getattr(importlib.import_module(f"amaranth_boards.{module}"), name)()
 
     return make
 

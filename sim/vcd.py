@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.netlist import Netlist
-from trilut.errors import NetlistError, ToolError
+from trilut.errors import NetlistError
+from trilut.extras import require
 from trilut.files import write_atomically
 from trilut.sim.probe import net_values
 
@@ -101,10 +102,9 @@ def _head_signals(
 def _text(
     title: str, signals: dict[str, tuple[int, NDArray[np.int64]]], num_samples: int, period: int
 ) -> str:
-    try:
-        from vcd import VCDWriter
-    except ImportError as error:
-        raise ToolError("Cannot import pyvcd; install it with 'pip install trilut[sim]'") from error
+    require("vcd")
+    from vcd import VCDWriter
+
     file = io.StringIO()
     comment = " ".join(title.replace("$", "").split())
     with VCDWriter(file, timescale="1 ns", comment=comment, date="") as writer:

@@ -130,11 +130,10 @@ def test_unknown_name_without_a_hint():
 
 
 def test_missing_scikit_learn(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(
         ToolError,
-        match=r"^Data set 'moons' needs scikit-learn; install it with "
-        r"pip install 'trilut\[data\]'$",
+        match=r"^Cannot find the Python package scikit-learn; install trilut\[data\]$",
     ):
         load_dataset("moons")
     load_dataset("spirals")

@@ -183,8 +183,7 @@ def test_cifar10_without_pillow(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(
         ToolError,
-        match=r"^Data set 'cifar10' comes as PNG and needs Pillow; "
-        r"install it with pip install 'trilut\[data\]'$",
+        match=r"^Cannot find the Python package pillow; install trilut\[data\]$",
     ):
         fetch_dataset("cifar10")
     assert not is_fetched("cifar10")

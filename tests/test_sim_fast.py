@@ -473,4 +473,4 @@ def test_engine_without_jax():
         "except ToolError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "Cannot import JAX; install it with 'pip install trilut[training]'\n"
+    assert done.stdout == "Cannot find the Python package jax; install trilut[training]\n"

@@ -1,12 +1,13 @@
 import json
+import sys
 
 import pytest
 from circuits import random_netlist
 
-from trilut import save
+from trilut import save, write_verilog
 from trilut.cli import main
 from trilut.errors import ToolError
-from trilut.verify.levels import Level, Outcome, _needs_solver, _optional, default_levels
+from trilut.verify.levels import Level, Outcome, _optional, default_levels, prove
 
 
 def test_large_circuits_are_not_proven_by_default():
@@ -36,15 +37,13 @@ def test_a_level_left_out_names_the_log_that_is_kept(tmp_path):
     assert _optional(fail, work, logs)() == (Outcome.NOT_RUN, verdict, {})
 
 
-def test_the_solver_may_be_missing():
-    with (
-        pytest.raises(
-            ToolError,
-            match=r"^Cannot find the Python package python-sat; install trilut\[verify\]$",
-        ),
-        _needs_solver(),
+def test_the_solver_may_be_missing(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pysat", None)
+    net = random_netlist(0, num_inputs=4, num_gates=12, num_outputs=4, num_classes=2)
+    with pytest.raises(
+        ToolError, match=r"^Cannot find the Python package python-sat; install trilut\[verify\]$"
     ):
-        raise ModuleNotFoundError("No module named 'pysat'", name="pysat.solvers")
+        prove(net, write_verilog(net, tmp_path), tmp_path)
 
 
 @pytest.mark.synth

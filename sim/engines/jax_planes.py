@@ -7,19 +7,14 @@ to powers of two, so that JAX compiles for a few sizes of netlists and not for e
 from collections.abc import Callable
 from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import Array, lax
 from numpy.typing import NDArray
 
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.reach import level_gates, ternary_tables
-from trilut.errors import ToolError
-
-try:
-    import jax
-    import jax.numpy as jnp
-    from jax import Array, lax
-except ImportError as error:
-    raise ToolError("Cannot import JAX; install it with 'pip install trilut[training]'") from error
 
 __all__ = ["evaluator"]
 

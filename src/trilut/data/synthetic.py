@@ -68,13 +68,13 @@ def gaussians_bayes_rate(separation: float) -> float:
 
 
 def _moons(count: int, seed: int, numbers: Mapping[str, Number]) -> Points:
-    make = sklearn_datasets("moons").make_moons
+    make = sklearn_datasets().make_moons
     x, y = make(count, noise=numbers["noise"], random_state=seed)
     return x, y
 
 
 def _circles(count: int, seed: int, numbers: Mapping[str, Number]) -> Points:
-    make = sklearn_datasets("circles").make_circles
+    make = sklearn_datasets().make_circles
     x, y = make(count, noise=numbers["noise"], factor=numbers["factor"], random_state=seed)
     return x, y
 

