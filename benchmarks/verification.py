@@ -65,7 +65,7 @@ def measure(path: Path, target: str) -> list[str]:
         bench_run, bench_build = cpu_seconds() - steps[1], steps[1] - steps[0]
         assert bench.passed
         proof, seconds = timed(lambda: prove_design(net, design, work))
-        assert proof.passed, proof.fault
+        assert proof.passed, proof.objection
     return [
         path.parent.name if path.stem == "net" else path.stem,
         f"{net.num_gates:,}",

@@ -7,6 +7,7 @@ from circuits import random_netlist
 
 from trilut import FeatureVectors
 from trilut.hdl import write_verilog
+from trilut.verify.proof.claim import Finding
 from trilut.verify.proof.formal import prove_design
 
 pytestmark = pytest.mark.synth
@@ -44,9 +45,9 @@ def test_designs_of_all_kinds_are_proven(tmp_path, circuit, options):
     shape = {"num_inputs": 6, "num_gates": 50, "num_outputs": 15, **circuit}
     net = random_netlist(1, **shape)
     result = prove_design(net, write_verilog(net, tmp_path, **options), tmp_path)
-    assert result.fault == ""
+    assert result.objection == ""
     claims = ["handshake", "gates", *(["sums", "decision"] if net.head else []), "latency"]
-    assert list(result.claims) == claims
+    assert [claim.name for claim in result.claims] == claims
 
 
 @pytest.mark.slow
@@ -54,8 +55,8 @@ def test_designs_of_all_kinds_are_proven(tmp_path, circuit, options):
 def test_large_sums_of_a_part_are_proven(tmp_path, target):
     net = random_netlist(2, num_inputs=50, num_gates=400, num_outputs=800, num_classes=2)
     result = prove_design(net, write_verilog(net, tmp_path, target=target, scores=True), tmp_path)
-    assert result.fault == ""
-    assert result.claims["sums"] == "2 scores equal the sums of 800 trits"
+    assert result.objection == ""
+    assert result.proven["sums"] == "2 scores equal the sums of 800 trits"
 
 
 def test_the_claims_say_what_was_proven(design, tmp_path):
@@ -64,12 +65,12 @@ def test_the_claims_say_what_was_proven(design, tmp_path):
     assert re.fullmatch(
         rf"\d+ registers move as one pipeline of {design.latency} stages; results hold while they "
         "wait, none is lost, doubled or overtaken",
-        result.claims["handshake"],
+        result.proven["handshake"],
     )
-    assert result.claims["gates"].startswith(
+    assert result.proven["gates"].startswith(
         "12 output trits equal the tables of 40 gates for every input, and are never the illegal "
     )
-    assert result.claims["sums"] == "difference of the two scores equal the sums of 12 trits"
+    assert result.proven["sums"] == "difference of the two scores equal the sums of 12 trits"
 
 
 def check_counterexample(example):
@@ -105,7 +106,11 @@ def swapped_planes(text):
 @pytest.mark.parametrize("change", [another_operator, swapped_planes])
 def test_a_wrong_gate_has_a_counterexample(design, tmp_path, change):
     result = prove_text(design, change(design.path.read_text()), tmp_path)
-    assert re.fullmatch(r"Output \d+ of the gates is wrong", result.fault)
+    assert [(claim.name, claim.outcome) for claim in result.claims] == [
+        ("handshake", Finding.PROVEN),
+        ("gates", Finding.REFUTED),
+    ]
+    assert re.fullmatch(r"Output \d+ of the gates is wrong", result.objection)
     check_counterexample(result.counterexample)
     assert re.match(
         r"first different net: layer 1, neuron \d+, \S+\(net \d+, net \d+\) is "
@@ -139,7 +144,7 @@ LAST_OUTPUT = r"(module trilut_top_layer_4 .*)assign o = \{\s+neuron_0,(.*?)\};"
 )
 def test_a_trit_that_nothing_drives_is_refused(design, tmp_path, change, output):
     result = prove_text(design, change(design.path.read_text()), tmp_path)
-    assert result.fault == (
+    assert result.objection == (
         f"Output {output} of the gates is read by block 'groupsum', but no gate, register or "
         "input drives it"
     )
@@ -151,7 +156,7 @@ def test_a_trit_that_nothing_drives_is_refused_without_a_head(tmp_path):
     design = write_verilog(net, tmp_path)
     design.path.write_text(NOT_CONNECTED(design.path.read_text()))
     result = prove_design(net, design, tmp_path)
-    assert result.fault == (
+    assert result.objection == (
         "Output 0 of the gates is read by block 'control', but no gate, register or input drives it"
     )
 
@@ -160,7 +165,7 @@ ARGMAX_INPUT = r"(trilut_top_argmax argmax \(.*?\.i)\(([^()]*)\)"
 
 
 @pytest.mark.parametrize(
-    ("change", "fault"),
+    ("change", "objection"),
     [
         (replaced(ARGMAX_INPUT, r"\1({lost, \2[3:0]})"),
          "Block 'argmax' reads other bits than those of one wire with scores"),
@@ -169,12 +174,12 @@ ARGMAX_INPUT = r"(trilut_top_argmax argmax \(.*?\.i)\(([^()]*)\)"
     ],
     ids=["one bit", "all bits"],
 )  # fmt: skip
-def test_scores_that_nothing_drives_are_refused(design, tmp_path, change, fault):
-    assert prove_text(design, change(design.path.read_text()), tmp_path).fault == fault
+def test_scores_that_nothing_drives_are_refused(design, tmp_path, change, objection):
+    assert prove_text(design, change(design.path.read_text()), tmp_path).objection == objection
 
 
 @pytest.mark.parametrize(
-    ("change", "fault"),
+    ("change", "objection"),
     [
         (replaced(r"chosen <= is_inverted;", "chosen <= is_inverted | ~|inverted;"),
          r"The class is wrong for score difference 0"),
@@ -185,9 +190,9 @@ def test_scores_that_nothing_drives_are_refused(design, tmp_path, change, fault)
     ],
     ids=["tie", "abstention", "sum"],
 )  # fmt: skip
-def test_a_wrong_head_is_noticed(design, tmp_path, change, fault):
+def test_a_wrong_head_is_noticed(design, tmp_path, change, objection):
     result = prove_text(design, change(design.path.read_text()), tmp_path)
-    assert re.fullmatch(fault, result.fault)
+    assert re.fullmatch(objection, result.objection)
     assert not result.is_open
     if result.counterexample is not None:
         check_counterexample(result.counterexample)
@@ -200,7 +205,7 @@ def test_a_wrong_cell_of_a_part_is_noticed(tmp_path):
     before, name, table = design.path.read_text().rpartition(".INIT0(16'h")
     wrong = f"{int(table[:4], 16) ^ 0x0100:04x}"
     result = prove_text(design, before + name + wrong + table[4:], tmp_path)
-    assert result.fault == "an adder does not add"
+    assert result.objection == "an adder does not add"
     check_counterexample(result.counterexample)
     assert result.counterexample.got != result.counterexample.expected
 
@@ -208,13 +213,15 @@ def test_a_wrong_cell_of_a_part_is_noticed(tmp_path):
 def test_a_sum_that_the_method_cannot_take_apart_is_not_proven(design, tmp_path, monkeypatch):
     monkeypatch.setattr("trilut.verify.proof.sums._MAX_NODES", 2)
     result = prove_design(NET, design, tmp_path)
-    assert re.fullmatch(r"an adder of \d+ bits is too large to try", result.fault)
+    assert re.fullmatch(r"an adder of \d+ bits is too large to try", result.objection)
     assert result.counterexample is None
     assert result.is_open
+    assert result.claims[-1].name == "sums"
+    assert result.claims[-1].outcome is Finding.OPEN
 
 
 @pytest.mark.parametrize(
-    ("change", "fault"),
+    ("change", "objection"),
     [
         (replaced(r"if \(!full_0\) result_0 <=", "result_0 <="), "A result changes while it waits"),
         (replaced(r"else advance <= _\d+_;", "else advance <= 1'h1;"),
@@ -233,6 +240,6 @@ def test_a_sum_that_the_method_cannot_take_apart_is_not_proven(design, tmp_path,
     ],
     ids=["unstable", "never stopped", "lost", "turn", "order", "dropped register", "reset"],
 )  # fmt: skip
-def test_a_wrong_pipeline_is_noticed(design, tmp_path, change, fault):
+def test_a_wrong_pipeline_is_noticed(design, tmp_path, change, objection):
     result = prove_text(design, change(design.path.read_text()), tmp_path)
-    assert re.fullmatch(fault, result.fault)
+    assert re.fullmatch(objection, result.objection)

@@ -64,7 +64,7 @@ def test_a_merged_register_may_lose_its_name(tmp_path):
     assert mapped != MAPPED
     assert compare(tmp_path, RTL, mapped) == Equivalence(3, num_kept=2, num_unpaired=0)
     other = RTL.replace("twin <= next", "twin <= ~next")
-    assert compare(tmp_path, other, mapped).fault == "Output z[0] may differ"
+    assert compare(tmp_path, other, mapped).objection == "Output z[0] may differ"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_merged_register_may_lose_its_name(tmp_path):
 def test_a_change_is_noticed(tmp_path, change, fault):
     assert MAPPED.replace(*change) != MAPPED
     result = compare(tmp_path, RTL, MAPPED.replace(*change))
-    assert result.fault == fault
+    assert result.objection == fault
     assert result.text == f"not proven: {fault}"
 
 

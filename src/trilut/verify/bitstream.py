@@ -26,8 +26,8 @@ from trilut.synth import Target, load_target, synthesize
 from trilut.synth.runner import find_tools, run_step
 from trilut.tools import Tool, find_tool, run
 from trilut.verify.proof.aig import Aig
-from trilut.verify.proof.counterexample import Counterexample, reference
 from trilut.verify.proof.inputs import Inputs
+from trilut.verify.proof.witness import Witness, reference
 
 __all__ = ["BitstreamResult", "Chip", "compare", "read_back", "suitable_target"]
 
@@ -72,14 +72,14 @@ class BitstreamResult:
         Number of vectors of each origin, all of them compared with the netlist.
     num_mismatches : int
         Number of vectors with a wrong result.
-    first_mismatch : Counterexample, optional
+    first_mismatch : Witness, optional
         The first of them.
     """
 
     num_pins: int
     num_checked: Mapping[str, int]
     num_mismatches: int
-    first_mismatch: Counterexample | None
+    first_mismatch: Witness | None
 
     @property
     def passed(self) -> bool:
@@ -180,7 +180,7 @@ def compare(net: Netlist, chip: Chip, vectors: Mapping[str, Vectors], out: Path)
         for index, (have, want) in enumerate(zip(got, expected, strict=True)):
             if have != want:
                 named = inputs.named(group[index : index + 1])
-                mismatches.append(Counterexample(named, want, have))
+                mismatches.append(Witness(named, want, have))
     counts = {origin: len(group) for origin, group in vectors.items()}
     return BitstreamResult(
         chip.num_pins, counts, len(mismatches), mismatches[0] if mismatches else None

@@ -360,11 +360,11 @@ def _prove(net: Netlist, design: VerilogDesign, work: Path, say: Callable[[str],
     result = prove_design(net, design, work, progress=lambda step: say(f"proof: {step}"))
     if result.passed:
         verdict = "RTL proven equal to the netlist, for every input"
-        return Outcome.PASSED, verdict, plain(result)
+        return Outcome.PASSED, verdict, result.to_dict()
     outcome = Outcome.UNPROVEN if result.is_open else Outcome.FAILED
     example = result.counterexample
     where = f"; {example.text}" if example else ""
-    return outcome, f"{result.fault}{where}", plain(result)
+    return outcome, f"{result.objection}{where}", result.to_dict()
 
 
 def _outcome(passed: bool) -> Outcome:

@@ -33,7 +33,7 @@ class Equivalence:
         constant.
     num_unpaired : int
         Number of registers of the first form that have none; if all was proven, nothing needs them.
-    fault : str
+    objection : str
         What could not be proven; empty if all was. It is not known to be wrong: a counter-example
         may start from values of registers that never occur together.
     """
@@ -41,14 +41,14 @@ class Equivalence:
     num_registers: int
     num_kept: int
     num_unpaired: int
-    fault: str = ""
+    objection: str = ""
 
     @property
     def text(self) -> str:
         """One line about it."""
-        if self.fault:
+        if self.objection:
             lost = f"; {self.num_unpaired} registers lost their names" if self.num_unpaired else ""
-            return f"not proven: {self.fault}{lost}"
+            return f"not proven: {self.objection}{lost}"
         return (
             f"proven equal to the RTL in every cycle: {self.num_registers} registers, "
             f"{self.num_kept} in the mapped netlist"
@@ -69,9 +69,9 @@ def prove_equivalence(first: BitNetlist, other: BitNetlist) -> Equivalence:
         (other, pipeline),
     )
     claims = [*_outputs(*forms), *_next_states(aig, *forms, pairs)]
-    fault = _first_start(first, other, pairs) or _first_difference(aig, claims)
+    objection = _first_start(first, other, pairs) or _first_difference(aig, claims)
     kept = {pair.bit for pair in pairs.values() if pair.bit in other.registers}
-    return Equivalence(len(pairs), len(kept), len(unpaired), fault)
+    return Equivalence(len(pairs), len(kept), len(unpaired), objection)
 
 
 @dataclass(frozen=True, slots=True)

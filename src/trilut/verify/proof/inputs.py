@@ -20,7 +20,7 @@ class Inputs:
     ----------
     aig : Aig
         The graph that gets the inputs.
-    net : Netlist
+    netlist : Netlist
         The circuit: with an encoder its inputs are the bits of features, otherwise trits, which
         take every legal code and no other.
 
@@ -32,15 +32,15 @@ class Inputs:
         Bits of the ports of a design.
     """
 
-    def __init__(self, aig: Aig, net: Netlist):
-        self._net = net
-        if net.encoder is None:
-            self.trits = legal_trits(aig, net.num_inputs, net.valence)
+    def __init__(self, aig: Aig, netlist: Netlist):
+        self._encoder = netlist.encoder
+        if netlist.encoder is None:
+            self.trits = legal_trits(aig, netlist.num_inputs, netlist.valence)
             self.ports = {"in_trits": [plane for trit in self.trits for plane in trit]}
             return
-        self._features = [aig.inputs(feature.bits) for feature in net.encoder.features]
-        present = aig.inputs(len(net.encoder.features))
-        self.trits = encode(aig, net.encoder, self._features, present)
+        self._features = [aig.inputs(feature.bits) for feature in netlist.encoder.features]
+        present = aig.inputs(len(netlist.encoder.features))
+        self.trits = encode(aig, netlist.encoder, self._features, present)
         flat = [literal for bits in self._features for literal in bits]
         self.ports = {"in_features": flat, "in_present": present}
 
@@ -58,7 +58,7 @@ class Inputs:
 
     def vector(self, values: Words, pattern: int) -> FeatureVectors | NDArray[np.int8]:
         """Return one pattern of a simulation, as a design or the reference takes it."""
-        encoder = self._net.encoder
+        encoder = self._encoder
         if encoder is None:
             planes = [read_bits(values, trit, pattern) for trit in self.trits]
             return np.array([[plus - minus for minus, plus in planes]], dtype=np.int8)
@@ -73,11 +73,11 @@ class Inputs:
         """Return one vector by the names of its features; None where one is missing."""
         if not isinstance(vector, FeatureVectors):
             return {f"input {index}": int(trit) for index, trit in enumerate(vector[0])}
-        assert self._net.encoder is not None
+        assert self._encoder is not None
         return {
             feature.name: int(value) if here else None
             for feature, value, here in zip(
-                self._net.encoder.features, vector.values[0], vector.valid[0], strict=True
+                self._encoder.features, vector.values[0], vector.valid[0], strict=True
             )
         }
 
@@ -85,8 +85,8 @@ class Inputs:
         """Return the trits of a vector, by the encoder itself."""
         if not isinstance(vector, FeatureVectors):
             return vector
-        assert self._net.encoder is not None
-        return self._net.encoder.trits(vector)
+        assert self._encoder is not None
+        return self._encoder.trits(vector)
 
 
 def read_bits(values: Words, literals: Sequence[Literal], pattern: int) -> list[int]:

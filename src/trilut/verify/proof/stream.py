@@ -143,9 +143,9 @@ class _Control:
             "A vector is lost, doubled or overtaken": [holds, self._invariant(after) ^ 1],
             "The pipeline stays stopped": [self._out_ready, after.advance ^ 1],
         }
-        for fault, literals in claims.items():
+        for objection, literals in claims.items():
             if sweeper.example(literals) is not None:
-                raise PipelineError(fault)
+                raise PipelineError(objection)
         emptied = self._next(TRUE)
         if [emptied.is_valid, emptied.advance, *emptied.occupied] != [FALSE, TRUE] + [
             FALSE
@@ -229,7 +229,7 @@ class _Control:
         """Return the next values of the registers when all bits of a result are one of a number.
 
         With them comes ``o``, what the output shows now. Each bit of a result is then treated
-        alike, or this raises a fault.
+        alike, or this raises an error.
         """
         now, nets, ports = self._state, self._netlist.nets, self._netlist.ports
         known: dict[Bit, Literal] = {

@@ -1,4 +1,4 @@
-"""Counter-examples: an input, what should come out and what does, and where it first goes wrong."""
+"""Witnesses against a design: an input, what should come out and what does, and where it starts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
 from trilut.circuit.reach import level_gates
 
-__all__ = ["Counterexample", "first_difference", "reference"]
+__all__ = ["Witness", "first_difference", "reference"]
 
 
 @dataclass(frozen=True, slots=True)
-class Counterexample:
+class Witness:
     """An input for which a design is wrong.
 
     Parameters
@@ -48,19 +48,19 @@ class Counterexample:
         return f"{text}; {self.first_difference}" if self.first_difference else text
 
 
-def reference(net: Netlist, trits: NDArray[np.int8]) -> list[dict[str, object]]:
+def reference(netlist: Netlist, trits: NDArray[np.int8]) -> list[dict[str, object]]:
     """Ask the reference evaluator about vectors of trits."""
-    outputs = net.evaluate(trits)
-    if net.head is None:
+    outputs = netlist.evaluate(trits)
+    if netlist.head is None:
         return [{"trits": row} for row in outputs.tolist()]
-    decisions = net.head.decide(net.head.scores(outputs))
+    decisions = netlist.head.decide(netlist.head.scores(outputs))
     columns = (decisions.chosen, decisions.margin, decisions.unknown.astype(int))
     rows = zip(*(column.tolist() for column in columns), strict=True)
     return [dict(zip(("class", "margin", "unknown"), row, strict=True)) for row in rows]
 
 
 def first_difference(
-    net: Netlist, trits: NDArray[np.int8], read: Callable[[str, int], int | None]
+    netlist: Netlist, trits: NDArray[np.int8], read: Callable[[str, int], int | None]
 ) -> str:
     """Name the first net of a design that has another value than in the optimised circuit.
 
@@ -72,7 +72,7 @@ def first_difference(
         Gives the value of a neuron of the design by the name of its layer and its number there;
         None if the design has no such wire any more, and 2 for the illegal code.
     """
-    circuit = optimize(net).netlist
+    circuit = optimize(netlist).netlist
     values = circuit.values(trits)[0]
     for level, gates in enumerate(level_gates(circuit), start=1):
         for neuron, gate in enumerate(gates.tolist()):

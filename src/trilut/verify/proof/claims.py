@@ -1,0 +1,314 @@
+"""The five claims that together say that a design computes its netlist, one function for each."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trilut.circuit.optimize import optimize
+from trilut.circuit.reach import possible_values, reachable_rows
+from trilut.verify.proof import specification
+from trilut.verify.proof.aig import FALSE, Aig, Literal
+from trilut.verify.proof.claim import Claim, Finding
+from trilut.verify.proof.design import Bit, Pipeline, PipelineError
+from trilut.verify.proof.fabric import Fabric
+from trilut.verify.proof.inputs import read_integer
+from trilut.verify.proof.replay import NUM_WORDS, explain, search
+from trilut.verify.proof.stream import check_stream
+from trilut.verify.proof.subject import Subject
+from trilut.verify.proof.sums import SumError, TritInput, prove_sum
+from trilut.verify.proof.sweep import HARD_SOLVER, Sweeper
+
+__all__ = ["prove_decision", "prove_gates", "prove_handshake", "prove_latency", "prove_sums"]
+
+# Not the wires inside a level: carries, and the pins of a part's own cells.
+_BETWEEN_LEVELS = re.compile(r"class_\d+_level_\d+")
+
+
+def prove_handshake(subject: Subject) -> Claim:
+    """Prove that vectors pass the design in order, each once.
+
+    Raises
+    ------
+    PipelineError
+        If they do not.
+    """
+    count = check_stream(subject.modules, subject.top, subject.latency)
+    text = (
+        f"{count} registers move as one pipeline of {subject.latency} stages; results "
+        "hold while they wait, none is lost, doubled or overtaken"
+    )
+    return Claim("handshake", Finding.PROVEN, text)
+
+
+def prove_gates(subject: Subject, fabric: Fabric) -> Claim:
+    """Prove the trits that leave the gates, and that none of them has the illegal code.
+
+    Raises
+    ------
+    PipelineError
+        If the design is no pipeline.
+    """
+    pipeline, sweeper, netlist = fabric.pipeline, fabric.sweeper, subject.netlist
+    for bit in fabric.outputs.values():
+        pipeline.literal(bit)
+    named = (
+        pipeline.literal(bit) >> 1
+        for wires in subject.main.nets.values()
+        for bit in wires
+        if pipeline.is_known(bit)
+    )
+    targets = [node for node in named if node >= fabric.first_of_design]
+    anchors = [literal >> 1 for trit in fabric.nets for literal in trit]
+    sweeper.sweep(targets, anchors, fabric.inputs.patterns(fabric.aig, NUM_WORDS))
+    for place, bit in fabric.outputs.items():
+        output, plane = divmod(place, 2)
+        expected = fabric.nets[fabric.entering[output]][plane]
+        example = sweeper.difference(expected, pipeline.literal(bit))
+        if example is not None:
+            text = f"Output {output} of the gates is wrong"
+            return Claim("gates", Finding.REFUTED, text, explain(subject, fabric, example))
+    text = (
+        f"{len(netlist.outputs)} output trits equal the tables of {netlist.num_gates} "
+        f"gates for every input, and are never the illegal code "
+        f"({sweeper.num_merged} equal nodes, {sweeper.num_questions} questions)"
+    )
+    return Claim("gates", Finding.PROVEN, text)
+
+
+def prove_sums(subject: Subject, fabric: Fabric) -> tuple[Claim, int]:
+    """Prove what enters the decision, given the trits that leave the gates.
+
+    Returns
+    -------
+    claim, constant
+        The claim, and the constant that all sums have in common.
+
+    Raises
+    ------
+    PipelineError
+        If the design is no pipeline.
+    """
+    possible = _possible_values(subject, fabric)
+    wrong = _impossible_output(fabric, possible)
+    if wrong is not None:
+        output, example = wrong
+        text = f"Output {output} takes a value that was ruled out"
+        return Claim("sums", Finding.REFUTED, text, explain(subject, fabric, example)), 0
+    try:
+        num_numbers, constant = _summed(subject, fabric, possible)
+    except SumError as error:
+        witness = search(subject, fabric)
+        outcome = Finding.OPEN if witness is None else Finding.REFUTED
+        return Claim("sums", outcome, str(error), witness), 0
+    what = "difference of the two scores" if num_numbers == 1 else f"{num_numbers} scores"
+    text = f"{what} equal the sums of {len(possible)} trits" + (
+        f", all with the constant {constant:+d}" if constant else ""
+    )
+    return Claim("sums", Finding.PROVEN, text), constant
+
+
+def _possible_values(subject: Subject, fabric: Fabric) -> NDArray[np.bool_]:
+    """Return whether each trit that enters the sums can be −1, 0, +1, as the generator believes."""
+    circuit = optimize(subject.netlist).netlist
+    nets = circuit.outputs
+    if len(fabric.entering) != len(nets):
+        nets = np.array(fabric.entering)
+    return possible_values(circuit, reachable_rows(circuit))[nets]
+
+
+def _impossible_output(
+    fabric: Fabric, possible: NDArray[np.bool_]
+) -> tuple[int, dict[Literal, bool]] | None:
+    """Return the first output that takes another value than it can, and inputs for which it does.
+
+    What the generator believes is proven so.
+    """
+    aig = fabric.aig
+    for output, choices in enumerate(possible.tolist()):
+        minus, plus = fabric.nets[fabric.entering[output]]
+        neither = aig.both(minus ^ 1, plus ^ 1)
+        for literal, is_possible in zip((minus, neither, plus), choices, strict=True):
+            example = None if is_possible else fabric.sweeper.example([literal])
+            if example is not None:
+                return output, example
+    return None
+
+
+def _summed(subject: Subject, fabric: Fabric, possible: NDArray[np.bool_]) -> tuple[int, int]:
+    """Return how many sums there are, and the constant that they have in common.
+
+    Raises
+    ------
+    SumError
+        If they are no such sums, or could not be shown to be.
+    """
+    aig = Aig()
+    trits = [
+        TritInput(
+            (aig.input(), aig.input()),
+            tuple(value for value, here in zip((-1, 0, 1), choices, strict=True) if here),
+        )
+        for choices in possible.tolist()
+    ]
+    inner = [bit for bit, _ in subject.wiring("groupsum")]
+    planes = [plane for trit in trits for plane in trit.planes]
+    known = dict(zip(inner, planes, strict=True))
+    groupsum, outside = subject.through("groupsum", aig, known, _between_levels(subject))
+    scores = Pipeline(aig, subject.main, outside).literals(subject.score_bits())
+    numbers = subject.numbers(scores)
+    constants = {
+        prove_sum(aig, number, trits, signs, groupsum.drivers)
+        for number, signs in zip(numbers, _signs(subject, fabric, len(numbers)), strict=True)
+    }
+    is_exact = subject.gives_scores or len(numbers) == 1
+    if len(constants) > 1 or (is_exact and constants != {0}):
+        raise SumError(f"The sums are off by {sorted(constants)}")
+    return len(numbers), constants.pop()
+
+
+def _between_levels(subject: Subject) -> set[Bit]:
+    """Return the wires between the levels of a sum, where to cut it by their names."""
+    nets = subject.block("groupsum").nets
+    names = filter(_BETWEEN_LEVELS.fullmatch, nets)
+    return {bit for name in names for bit in nets[name] if isinstance(bit, int)}
+
+
+def _signs(subject: Subject, fabric: Fabric, num_numbers: int) -> Iterator[list[int]]:
+    """Yield how each trit that enters the sums counts in each of them."""
+    head, outputs = subject.head, subject.netlist.outputs
+    for index in range(num_numbers):
+        weights = np.repeat(np.arange(len(head.classes)) == index, head.group_sizes).astype(int)
+        if num_numbers == 1:
+            weights = np.repeat([1, -1], head.group_sizes)
+        if len(fabric.entering) == len(weights):
+            yield weights.tolist()
+        else:
+            yield [int(weights[outputs == net].sum()) for net in fabric.entering]
+
+
+def prove_decision(subject: Subject, fabric: Fabric, constant: int) -> Claim:
+    """Prove the decision, given all scores that can occur with the constant of the sums.
+
+    Raises
+    ------
+    PipelineError
+        If the design is no pipeline.
+    """
+    head = subject.head
+    aig = Aig()
+    wiring = subject.wiring("argmax")
+    scores_in = {outer: aig.input() for _, outer in wiring}
+    _, outside = subject.through(
+        "argmax", aig, {inner: scores_in[outer] for inner, outer in wiring}
+    )
+    outputs = Pipeline(aig, subject.main, subject.past_control(aig, outside))
+    entering = Pipeline(aig, subject.main, scores_in)
+    numbers = subject.numbers(entering.literals(subject.score_bits()))
+    ports = {
+        port: outputs.literals(bits)
+        for port, bits in subject.main.ports.items()
+        if subject.main.directions[port] == "output" and port not in ("in_ready", "out_valid")
+    }
+    sweeper = Sweeper(aig, _limits(subject, aig, numbers, constant), solver=HARD_SOLVER)
+    for text, literals in _wrong_decisions(subject, aig, numbers, ports):
+        example = sweeper.example(literals)
+        if example is not None:
+            values = [_signed_value(number, example) - constant for number in numbers]
+            what = "score difference" if len(numbers) == 1 else "scores"
+            text = f"{text} for {what} {', '.join(map(str, values))}"
+            return Claim("decision", Finding.REFUTED, text, search(subject, fabric))
+    text = (
+        f"first highest of {len(head.classes)} scores, margin, and abstention below "
+        f"{head.abstain_margin}, for all scores that fit the groups"
+    )
+    return Claim("decision", Finding.PROVEN, text)
+
+
+def _limits(
+    subject: Subject, aig: Aig, numbers: Sequence[Sequence[Literal]], constant: int
+) -> list[Literal]:
+    """Return that all numbers are in the range of their groups."""
+    head = subject.head
+    sizes = [head.num_outputs] if len(numbers) == 1 else head.group_sizes
+    limits = []
+    for number, size in zip(numbers, sizes, strict=True):
+        limits += [
+            specification.at_least(aig, number, constant - size, signed=True),
+            specification.at_least(aig, number, constant + size + 1, signed=True) ^ 1,
+        ]
+    return limits
+
+
+def _wrong_decisions(
+    subject: Subject,
+    aig: Aig,
+    numbers: list[list[Literal]],
+    ports: Mapping[str, list[Literal]],
+) -> Iterator[tuple[str, list[Literal]]]:
+    """Yield what would be wrong if some literals could all be TRUE."""
+    scores = [numbers[0], [FALSE]] if len(numbers) == 1 else numbers
+    chosen, margin, unknown = (
+        ports["out_class"],
+        [*ports["out_margin"], FALSE],
+        ports["out_unknown"],
+    )
+    for index, is_class in enumerate(specification.first_highest(aig, scores)):
+        code = aig.all(bit ^ 1 ^ (index >> place & 1) for place, bit in enumerate(chosen))
+        yield "The class is wrong", [is_class, code ^ 1]
+        # One class at a time: then the solver need not compare all with all.
+        others = [score for other, score in enumerate(scores) if other != index]
+        expected = specification.margin_over(aig, scores[index], others)
+        yield "The margin is wrong", [is_class, specification.equal(aig, margin, expected) ^ 1]
+    # The margin is known to be right by now.
+    limit = subject.head.abstain_margin
+    abstains = specification.at_least(aig, margin, limit, signed=True) ^ 1
+    yield "The abstention is wrong", [aig.differ(unknown[0], abstains)]
+    if subject.gives_scores:
+        pairs = zip(subject.numbers(ports["out_scores"]), numbers, strict=True)
+        for index, (got, want) in enumerate(pairs):
+            yield f"Score {index} is wrong", [specification.equal(aig, got, want) ^ 1]
+
+
+def _signed_value(number: Sequence[Literal], example: Mapping[Literal, bool]) -> int:
+    bits = [int(example.get(literal & ~1, False)) ^ (literal & 1) for literal in number]
+    return read_integer(bits, signed=True)
+
+
+def prove_latency(subject: Subject, fabric: Fabric) -> Claim:
+    """Prove that every result belongs to one vector: all paths have the same registers.
+
+    Raises
+    ------
+    PipelineError
+        If they have not.
+    """
+    depths = [{fabric.pipeline.depth(bit) for bit in fabric.outputs.values()}]
+    depths += [_depths(subject, block) for block in ("groupsum", "argmax") if subject.netlist.head]
+    # A constant has no depth.
+    blocks = [sorted(depth for depth in each if depth is not None) for each in depths]
+    for each in blocks:
+        if len(each) > 1:
+            raise PipelineError(f"Bits of one result pass {' and '.join(map(str, each))} registers")
+    # The last register is that of the result in control.
+    passed = sum(depth for each in blocks for depth in each) + 1
+    if all(blocks) and passed != subject.latency:
+        raise PipelineError(
+            f"A vector passes {passed} registers, but the latency is {subject.latency}"
+        )
+    return Claim("latency", Finding.PROVEN, f"every path has {subject.latency} registers")
+
+
+def _depths(subject: Subject, block: str) -> set[int | None]:
+    """Return the numbers of registers from the inputs of a block to its outputs."""
+    aig = Aig()
+    known = {inner: aig.input() for inner, _ in subject.wiring(block)}
+    pipeline, _ = subject.through(block, aig, known)
+    netlist = subject.block(block)
+    return {
+        pipeline.depth(bit)
+        for port, direction in netlist.directions.items()
+        if direction == "output"
+        for bit in netlist.ports[port]
+    }

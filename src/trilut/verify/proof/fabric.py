@@ -1,0 +1,98 @@
+"""The gates of a netlist and of a design, from the inputs to the sums, in one graph."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from trilut.verify.proof import specification
+from trilut.verify.proof.aig import TRUE, Aig
+from trilut.verify.proof.design import Bit, Pipeline, PipelineError
+from trilut.verify.proof.inputs import Inputs
+from trilut.verify.proof.specification import Trit
+from trilut.verify.proof.stream import advance_bit
+from trilut.verify.proof.subject import Subject
+from trilut.verify.proof.sweep import Sweeper
+
+__all__ = ["Fabric", "build_fabric"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fabric:
+    """What a netlist says of the trits that enter the sums, and what a design makes of them.
+
+    Parameters
+    ----------
+    aig : Aig
+        The graph.
+    sweeper : Sweeper
+        What is proven of it so far.
+    inputs : Inputs
+        One vector.
+    nets : sequence of Trit
+        Every net of the netlist.
+    pipeline : Pipeline
+        The top module of the design, without its registers.
+    entering : sequence of int
+        The nets that enter the block behind the gates: the outputs, or the inputs if there are no
+        gates.
+    outputs : mapping
+        The bits of the top module by which their trits enter it, by their places. One that nothing
+        drives is left out if the block does not read it: Yosys removes the logic before it.
+    first_of_design : int
+        The first node of the graph that may be one of the design.
+    """
+
+    aig: Aig
+    sweeper: Sweeper
+    inputs: Inputs
+    nets: Sequence[Trit]
+    pipeline: Pipeline
+    entering: Sequence[int]
+    outputs: Mapping[int, Bit]
+    first_of_design: int
+
+
+def build_fabric(subject: Subject) -> Fabric:
+    """Build the gates of a netlist and those of its design.
+
+    Raises
+    ------
+    PipelineError
+        If the design is no pipeline, or lacks trits.
+    """
+    aig = Aig()
+    inputs = Inputs(aig, subject.netlist)
+    nets = specification.gates(aig, subject.netlist, inputs.trits)
+    known = {
+        bit: literal
+        for port, literals in inputs.ports.items()
+        for bit, literal in zip(subject.main.ports[port], literals, strict=True)
+    }
+    first_of_design = len(aig)
+    pipeline = Pipeline(aig, subject.main, {**known, advance_bit(subject.main): TRUE})
+    block = "groupsum" if subject.netlist.head else "control"
+    entering = _nets_entering(subject, len(subject.wiring(block)) // 2)
+    outputs = _used_outputs(subject, pipeline, block)
+    return Fabric(aig, Sweeper(aig), inputs, nets, pipeline, entering, outputs, first_of_design)
+
+
+def _nets_entering(subject: Subject, count: int) -> list[int]:
+    netlist = subject.netlist
+    if count == len(netlist.outputs):
+        return [int(net) for net in netlist.outputs]
+    if count == netlist.num_inputs:
+        return list(range(count))
+    raise PipelineError(f"{count} trits leave the gates, expected {len(netlist.outputs)} outputs")
+
+
+def _used_outputs(subject: Subject, pipeline: Pipeline, block: str) -> dict[int, Bit]:
+    reads = subject.block(block).bits_read()
+    outputs = {}
+    for place, (inner, outer) in enumerate(subject.wiring(block)):
+        if pipeline.has_value(outer):
+            outputs[place] = outer
+        elif inner in reads:
+            raise PipelineError(
+                f"Output {place // 2} of the gates is read by block {block!r}, but no gate, "
+                "register or input drives it"
+            )
+    return outputs

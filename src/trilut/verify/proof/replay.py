@@ -1,0 +1,98 @@
+"""Inputs replayed in the reference and in a design that could not be proven, to show it wrong."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from trilut.verify.proof.aig import Literal, Words
+from trilut.verify.proof.design import Bit, Pipeline
+from trilut.verify.proof.fabric import Fabric
+from trilut.verify.proof.inputs import example_words, read_bits, read_integer
+from trilut.verify.proof.subject import Subject
+from trilut.verify.proof.witness import Witness, first_difference, reference
+
+__all__ = ["NUM_WORDS", "explain", "search"]
+
+NUM_WORDS = 32
+"""Words of random patterns, of 64 vectors each."""
+
+
+def explain(subject: Subject, fabric: Fabric, inputs: Mapping[Literal, bool]) -> Witness:
+    """Run the reference and the design on one input, and compare them."""
+    outputs = _whole(subject, fabric)
+    values = fabric.aig.simulate(example_words(inputs))
+    vector = fabric.inputs.vector(values, 0)
+    trits = fabric.inputs.encoded(vector)
+
+    def neuron(layer: str, number: int) -> int | None:
+        return _neuron(subject, fabric, values, f"{layer}.neuron_{number}")
+
+    return Witness(
+        fabric.inputs.named(vector),
+        reference(subject.netlist, trits)[0],
+        _result({port: read_bits(values, bits, 0) for port, bits in outputs.items()}),
+        first_difference(subject.netlist, trits, neuron),
+    )
+
+
+def search(subject: Subject, fabric: Fabric) -> Witness | None:
+    """Look for an input for which a design that could not be proven is wrong."""
+    outputs = _whole(subject, fabric)
+    patterns = fabric.inputs.patterns(fabric.aig, NUM_WORDS)
+    values = fabric.aig.simulate(patterns)
+    count = 64 * NUM_WORDS
+    vectors = (fabric.inputs.vector(values, pattern) for pattern in range(count))
+    expected = reference(
+        subject.netlist, np.concatenate([fabric.inputs.encoded(vector) for vector in vectors])
+    )
+    for pattern in range(count):
+        got = _result({port: read_bits(values, bits, pattern) for port, bits in outputs.items()})
+        if got != expected[pattern]:
+            word, place = divmod(pattern, 64)
+            inputs = {
+                literal: bool(words[word] >> np.uint64(place) & np.uint64(1))
+                for literal, words in patterns.items()
+            }
+            return explain(subject, fabric, inputs)
+    return None
+
+
+def _whole(subject: Subject, fabric: Fabric) -> dict[str, list[Literal]]:
+    """Return the result ports of the whole design, with all registers left out."""
+    known: dict[Bit, Literal] = {}
+    source = fabric.pipeline
+    for block in ("groupsum", "argmax") if subject.netlist.head else ():
+        entering = {
+            inner: source.literal(outer)
+            for inner, outer in subject.wiring(block)
+            if source.has_value(outer)
+        }
+        _, known = subject.through(block, fabric.aig, entering)
+        source = Pipeline(fabric.aig, subject.main, known)
+    if subject.netlist.head is None:
+        known = {bit: source.literal(bit) for bit in fabric.outputs.values()}
+    outputs = Pipeline(fabric.aig, subject.main, subject.past_control(fabric.aig, known))
+    return {
+        port: outputs.literals(bits)
+        for port, bits in subject.main.ports.items()
+        if port in ("out_class", "out_margin", "out_unknown", "out_trits")
+    }
+
+
+def _neuron(subject: Subject, fabric: Fabric, values: Words, name: str) -> int | None:
+    bits = subject.main.nets.get(name)
+    if bits is None or not all(fabric.pipeline.is_known(bit) for bit in bits):
+        return None
+    minus, plus = read_bits(values, fabric.pipeline.literals(bits), 0)
+    return 2 if minus and plus else plus - minus
+
+
+def _result(ports: Mapping[str, Sequence[int]]) -> dict[str, object]:
+    """Return the values of result ports as the reference gives them."""
+    if "out_trits" in ports:
+        bits = ports["out_trits"]
+        return {"trits": [plus - minus for minus, plus in zip(bits[::2], bits[1::2], strict=True)]}
+    return {
+        name: read_integer(ports[f"out_{name}"], signed=False)
+        for name in ("class", "margin", "unknown")
+    }
