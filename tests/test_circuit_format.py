@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from trilut import Encoder, Feature, Head, Netlist
 from trilut.circuit.format import digest, dumps, load, loads, save
+from trilut.circuit.limits import MAX_BITS, MAX_INPUTS, MAX_INTEGER
 from trilut.errors import FormatError, NetlistError
 
 SCHEMA = json.loads(files("trilut.circuit").joinpath("netlist.schema.json").read_text())
@@ -77,6 +78,21 @@ def test_example_fits_the_schema():
     jsonschema.validate(json.loads(dumps(example())), SCHEMA)
 
 
+def test_schema_has_the_bounds_of_the_reader():
+    parts = SCHEMA["$defs"]
+    head, feature = parts["head"]["properties"], parts["encoder"]["properties"]["features"]["items"]
+    assert SCHEMA["properties"]["num_inputs"]["maximum"] == MAX_INPUTS
+    assert feature["properties"]["bits"]["maximum"] == MAX_BITS
+    for bounded in (
+        parts["nets"]["items"],
+        parts["thresholds"]["items"],
+        head["group_sizes"]["items"],
+        head["abstain_margin"],
+    ):
+        assert bounded["maximum"] == MAX_INTEGER
+    assert parts["thresholds"]["items"]["minimum"] == -MAX_INTEGER
+
+
 def test_format_text_is_stable(golden):
     golden("example.trilut", dumps(example()))
 
@@ -119,7 +135,28 @@ def changed(path, value):
         (
             ["gates", "b"],
             [1, 1 << 70],
-            f"'gates.b[1]' is {1 << 70}, expected an integer below {1 << 62}",
+            f"'gates.b[1]' is {1 << 70}, expected {-MAX_INTEGER}…{MAX_INTEGER}",
+        ),
+        (
+            ["encoder", "low"],
+            [-(1 << 62), 0, 0],
+            f"'encoder.low[0]' is {-(1 << 62)}, expected {-MAX_INTEGER}…{MAX_INTEGER}",
+        ),
+        (["num_inputs"], 1 << 31, f"'num_inputs' is {1 << 31}, expected 1…{MAX_INPUTS}"),
+        (
+            ["head", "abstain_margin"],
+            1 << 63,
+            f"'head.abstain_margin' is {1 << 63}, expected 1…{MAX_INTEGER}",
+        ),
+        (
+            ["head", "group_sizes"],
+            [1, 1 << 62],
+            f"'head.group_sizes[1]' is {1 << 62}, expected {-MAX_INTEGER}…{MAX_INTEGER}",
+        ),
+        (
+            ["encoder", "features", 1, "bits"],
+            10**1000,
+            f"'encoder.features[1].bits' is 1{'0' * 36}..., expected 1…32",
         ),
         (["outputs"], "all", "'outputs' is \"all\", expected an array"),
         (["head"], 3, "'head' is 3, expected an object or null"),

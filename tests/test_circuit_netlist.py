@@ -5,6 +5,7 @@ import pytest
 
 from trilut import Encoder, Feature, FeatureVectors, Head, Netlist
 from trilut.circuit.gates import NAMED_GATES
+from trilut.circuit.limits import MAX_INTEGER
 from trilut.errors import DataError, NetlistError
 
 AND, OR, NOT_A = (NAMED_GATES[name] for name in ("and", "or", "not_a"))
@@ -73,6 +74,12 @@ def test_arrays_cannot_be_written():
         (
             {"a": [-1]},
             "Gate 0 input 'a' reads net -1, but only nets below 2 are driven before it",
+        ),
+        ({"a": [1 << 63]}, "Netlist 'a' has other values than integers of 64 bits"),
+        ({"b": [0.5]}, "Netlist 'b' has other values than integers of 64 bits"),
+        (
+            {"table": np.array([[257, 0, 0, 0, 0, 0, 0, 0, 0]])},
+            "Netlist 'table' has other values than integers of 8 bits",
         ),
         ({"outputs": []}, "Netlist has no outputs, expected at least 1"),
         ({"outputs": [2, 3]}, "Output 1 is net 3, but there are 3 nets"),
@@ -210,9 +217,17 @@ def test_scores_margin_and_abstention():
         ((("a",), (1,)), "Head has 1 classes, expected at least 2"),
         ((("a", "b"), (1,)), "Head has 2 classes but 1 group sizes"),
         ((("a", "b", "a"), (1, 1, 1)), "Head has two classes 'a', expected different names"),
-        ((("a", "b"), (1, 0)), "Class 'b' has 0 outputs, expected at least 1"),
+        ((("a", "b"), (1, 0)), f"Class 'b' has 0 outputs, expected 1…{MAX_INTEGER}"),
+        ((("a", "b"), (1, 1 << 62)), f"Class 'b' has {1 << 62} outputs, expected 1…{MAX_INTEGER}"),
         ((("a", "b"), (1, 1), 0.0), "Head has tau 0.0, expected a positive number"),
-        ((("a", "b"), (1, 1), 1.0, 0), "Head has abstention margin 0, expected at least 1"),
+        (
+            (("a", "b"), (1, 1), 1.0, 0),
+            f"Head has abstention margin 0, expected 1…{MAX_INTEGER}",
+        ),
+        (
+            (("a", "b"), (1, 1), 1.0, 1 << 62),
+            f"Head has abstention margin {1 << 62}, expected 1…{MAX_INTEGER}",
+        ),
     ],
 )
 def test_wrong_head(arguments, message):

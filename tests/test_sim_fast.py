@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trilut import DataError, Encoder, Feature, FeatureVectors, Head, Netlist, ToolError, sim
+from trilut.circuit.limits import MAX_INTEGER
 from trilut.sim.engines import fast, machine, native, planes
 from trilut.sim.engines.program import Program
 
@@ -215,6 +216,22 @@ def test_groups_of_any_size(kernel, sizes, valence):
     assert_same_decisions(sim.classify(net, trits), net.classify(trits))
     assert np.array_equal(sim.scores(net, trits), net.classify(trits).scores)
     assert np.array_equal(sim.predict(net, trits), net.classify(trits).chosen)
+
+
+@pytest.mark.parametrize("margin", [4, 1 << 31, 1 << 32, MAX_INTEGER])
+def test_a_margin_that_nothing_reaches_always_abstains(kernel, margin):
+    net = Netlist(2, [], [], [], [0, 1], head=Head(("a", "b"), (1, 1), abstain_margin=margin))
+    trits = list(product((-1, 0, 1), repeat=2))
+    assert net.classify(trits).unknown.all()
+    assert_same_decisions(sim.classify(net, trits), net.classify(trits))
+
+
+@pytest.mark.parametrize("margin", [1 << 63, -(1 << 63) - 1])
+def test_no_integer_wraps_on_its_way_to_the_kernel(margin):
+    with pytest.raises(
+        OverflowError, match=rf"^Head\.abstain_margin is {margin}, more than 64 bits$"
+    ):
+        native.Head(num_classes=2, abstain_margin=margin)
 
 
 def test_encoder_does_not_change_what_trits_mean():

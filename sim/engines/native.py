@@ -41,7 +41,18 @@ class SourceKind:
     TRITS, FLOAT64, FLOAT32, UINT8, INT64 = range(5)
 
 
-class Program(ctypes.Structure):
+class _Structure(ctypes.Structure):
+    """A structure of whole integers: ctypes itself would wrap those that do not fit."""
+
+    def __init__(self, **values: int) -> None:
+        for name, kind, *_ in self._fields_:
+            value = values.get(name, 0)
+            if kind is _INT and not -(1 << 63) <= value < 1 << 63:
+                raise OverflowError(f"{type(self).__name__}.{name} is {value}, more than 64 bits")
+        super().__init__(**values)
+
+
+class Program(_Structure):
     """Mirror of ``struct program``."""
 
     _fields_ = (
@@ -50,7 +61,7 @@ class Program(ctypes.Structure):
     )
 
 
-class Encoder(ctypes.Structure):
+class Encoder(_Structure):
     """Mirror of ``struct encoder``."""
 
     _fields_ = (
@@ -61,13 +72,13 @@ class Encoder(ctypes.Structure):
     )
 
 
-class Head(ctypes.Structure):
+class Head(_Structure):
     """Mirror of ``struct head``."""
 
     _fields_ = (("num_classes", _INT), ("abstain_margin", _INT), ("first_output", _POINTER))
 
 
-class Batch(ctypes.Structure):
+class Batch(_Structure):
     """Mirror of ``struct batch``."""
 
     _fields_ = (

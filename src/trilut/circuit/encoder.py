@@ -6,11 +6,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trilut.circuit.arrays import frozen
+from trilut.circuit.limits import MAX_BITS, MAX_INTEGER
 from trilut.errors import DataError, NetlistError
 
 __all__ = ["Encoder", "Feature", "FeatureVectors"]
-
-_MAX_BITS = 32
 
 # Samples that are encoded at a time: the integers in between take eight times the memory of trits.
 _BLOCK = 2048
@@ -30,10 +30,8 @@ class Feature:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 1 <= self.bits <= _MAX_BITS:
-            raise NetlistError(
-                f"Feature {self.name!r} has {self.bits} bits, expected 1…{_MAX_BITS}"
-            )
+        if not 1 <= self.bits <= MAX_BITS:
+            raise NetlistError(f"Feature {self.name!r} has {self.bits} bits, expected 1…{MAX_BITS}")
         if not (np.isfinite(self.scale) and np.isfinite(self.offset) and self.scale != 0):
             raise NetlistError(
                 f"Feature {self.name!r} has scale {self.scale} and offset {self.offset}, "
@@ -102,7 +100,8 @@ class Encoder:
     Raises
     ------
     NetlistError
-        If the arrays differ in length, name a feature that does not exist, or low > high.
+        If the arrays differ in length, name a feature that does not exist, or low > high, or an
+        integer is out of its bounds.
     """
 
     features: tuple[Feature, ...]
@@ -113,8 +112,7 @@ class Encoder:
 
     def __post_init__(self) -> None:
         for name in ("feature", "low", "high"):
-            array = np.array(getattr(self, name), dtype=np.int64)
-            array.flags.writeable = False
+            array = frozen(getattr(self, name), np.int64, f"Encoder {name!r}")
             object.__setattr__(self, name, array)
         if not len(self.feature) == len(self.low) == len(self.high):
             raise NetlistError(
@@ -136,6 +134,11 @@ class Encoder:
             raise NetlistError(
                 f"Encoder trit {trit} has low threshold {self.low[trit]} "
                 f"above its high threshold {self.high[trit]}"
+            )
+        for trit in np.flatnonzero((self.low < -MAX_INTEGER) | (self.high > MAX_INTEGER)):
+            raise NetlistError(
+                f"Encoder trit {trit} has the thresholds {self.low[trit]} and {self.high[trit]}, "
+                f"expected {-MAX_INTEGER}…{MAX_INTEGER}"
             )
 
     @property
@@ -172,8 +175,7 @@ class Encoder:
         """Encode integer features into trits [sample, trit]."""
         # Short integers where they will do: what takes time is to move them.
         arrays = (vectors.values, self.low, self.high)
-        is_short = all(array.size == 0 or np.abs(array).max() < 1 << 15 for array in arrays)
-        dtype: type[np.integer] = np.int16 if is_short else np.int64
+        dtype: type[np.integer] = np.int16 if all(map(_is_short, arrays)) else np.int64
         values, low, high = (array.astype(dtype, copy=False) for array in arrays)
         x = np.take(values, self.feature, axis=1)
         trits = (x >= high).astype(np.int8) - (x < low).astype(np.int8)
@@ -198,3 +200,8 @@ class Encoder:
                 f"for the features {', '.join(repr(f.name) for f in self.features[:8])}"
                 f"{'…' if len(self.features) > 8 else ''}"
             )
+
+
+def _is_short(array: NDArray[np.int64]) -> bool:
+    """Whether 16 bits hold every integer."""
+    return array.size == 0 or bool(-(1 << 15) <= array.min() <= array.max() < 1 << 15)

@@ -18,6 +18,7 @@ import numpy as np
 from trilut.circuit.encoder import Encoder, Feature
 from trilut.circuit.gates import gate_id, gate_table, num_gates
 from trilut.circuit.head import Head
+from trilut.circuit.limits import MAX_BITS, MAX_INPUTS, MAX_INTEGER
 from trilut.circuit.netlist import Netlist
 from trilut.errors import FormatError, NetlistError
 from trilut.files import read_bytes, write_atomically
@@ -220,14 +221,22 @@ def _elements(document: dict[str, Any], key: str, kind: type, where: str) -> lis
 
 
 def _integers(
-    document: dict[str, Any], key: str, where: str, limit: int = 1 << 62
+    document: dict[str, Any], key: str, where: str
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
     values = _elements(document, key, int, where)
     for index, value in enumerate(values):
-        if not -limit < value < limit:
+        if not -MAX_INTEGER <= value <= MAX_INTEGER:
             path = f"{where}.{key}[{index}]" if where else f"{key}[{index}]"
-            raise FormatError(f"{path!r} is {value}, expected an integer below {limit}")
+            raise FormatError(f"{path!r} is {_short(value)}, expected {-MAX_INTEGER}…{MAX_INTEGER}")
     return np.array(values, dtype=np.int64)
+
+
+def _integer(document: dict[str, Any], key: str, where: str, most: int = MAX_INTEGER) -> int:
+    value: int = _member(document, key, int, where)
+    if not 1 <= value <= most:
+        path = f"{where}.{key}" if where else key
+        raise FormatError(f"{path!r} is {_short(value)}, expected 1…{most}")
+    return value
 
 
 def _read_version_1(document: dict[str, Any]) -> Netlist:
@@ -241,7 +250,7 @@ def _read_version_1(document: dict[str, Any]) -> Netlist:
     encoder = _member(document, "encoder", (dict, type(None)), "")
     head = _member(document, "head", (dict, type(None)), "")
     return Netlist(
-        num_inputs=_member(document, "num_inputs", int, ""),
+        num_inputs=_integer(document, "num_inputs", "", MAX_INPUTS),
         table=gate_table(ids, valence).astype(np.int8),
         a=_integers(gates, "a", "gates"),
         b=_integers(gates, "b", "gates"),
@@ -271,7 +280,7 @@ def _read_encoder(document: dict[str, Any]) -> Encoder:
 def _read_feature(document: dict[str, Any], where: str) -> Feature:
     return Feature(
         name=_member(document, "name", str, where),
-        bits=_member(document, "bits", int, where),
+        bits=_integer(document, "bits", where, MAX_BITS),
         signed=_member(document, "signed", bool, where),
         scale=_number(document, "scale", where),
         offset=_number(document, "offset", where),
@@ -281,9 +290,9 @@ def _read_feature(document: dict[str, Any], where: str) -> Feature:
 def _read_head(document: dict[str, Any]) -> Head:
     return Head(
         classes=tuple(_elements(document, "classes", str, "head")),
-        group_sizes=tuple(_elements(document, "group_sizes", int, "head")),
+        group_sizes=tuple(_integers(document, "group_sizes", "head").tolist()),
         tau=_number(document, "tau", "head"),
-        abstain_margin=_member(document, "abstain_margin", int, "head"),
+        abstain_margin=_integer(document, "abstain_margin", "head"),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from trilut.circuit.limits import MAX_INTEGER
 from trilut.errors import NetlistError
 
 __all__ = ["Decisions", "Head"]
@@ -48,7 +49,14 @@ class Head:
     tau : float
         Divisor that turns scores into the logits of training; no part of the circuit.
     abstain_margin : int
-        The circuit abstains when the margin is below it. At least 1, so that a tie always abstains.
+        The circuit abstains when the margin is below it. At least 1, so that a tie always abstains;
+        one that no margin reaches lets the circuit always abstain.
+
+    Raises
+    ------
+    NetlistError
+        If the numbers of classes and groups differ, two classes have one name, or a number is out
+        of its bounds.
     """
 
     classes: tuple[str, ...]
@@ -69,13 +77,13 @@ class Head:
                 raise NetlistError(f"Head has two classes {name!r}, expected different names")
             seen.add(name)
         for name, size in zip(self.classes, self.group_sizes, strict=True):
-            if size < 1:
-                raise NetlistError(f"Class {name!r} has {size} outputs, expected at least 1")
+            if not 1 <= size <= MAX_INTEGER:
+                raise NetlistError(f"Class {name!r} has {size} outputs, expected 1…{MAX_INTEGER}")
         if not (np.isfinite(self.tau) and self.tau > 0):
             raise NetlistError(f"Head has tau {self.tau}, expected a positive number")
-        if self.abstain_margin < 1:
+        if not 1 <= self.abstain_margin <= MAX_INTEGER:
             raise NetlistError(
-                f"Head has abstention margin {self.abstain_margin}, expected at least 1"
+                f"Head has abstention margin {self.abstain_margin}, expected 1…{MAX_INTEGER}"
             )
 
     @property

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trilut.circuit.arrays import frozen
 from trilut.circuit.encoder import Encoder
 from trilut.circuit.gates import truth_values
 from trilut.circuit.head import Decisions, Head
+from trilut.circuit.limits import MAX_INPUTS
 from trilut.errors import DataError, NetlistError
 
 if TYPE_CHECKING:
@@ -20,10 +22,6 @@ if TYPE_CHECKING:
     from trilut.verify import Verification
 
 __all__ = ["Netlist"]
-
-
-# Nets are numbered with 64 bits, and one sample should fit into memory.
-_MOST_INPUTS = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +76,9 @@ class Netlist:
             raise NetlistError(f"Netlist has valence {self.valence}, expected 2 or 3")
         if self.num_inputs < 1:
             raise NetlistError(f"Netlist has {self.num_inputs} inputs, expected at least 1")
-        if self.num_inputs > _MOST_INPUTS:
+        if self.num_inputs > MAX_INPUTS:
             raise NetlistError(
-                f"Netlist has {self.num_inputs} inputs, expected at most {_MOST_INPUTS}"
+                f"Netlist has {self.num_inputs} inputs, expected at most {MAX_INPUTS}"
             )
         self._freeze("table", np.int8, (-1, self.valence**2))
         for name in ("a", "b", "outputs"):
@@ -90,9 +88,10 @@ class Netlist:
         self._check_encoder()
         self._check_head()
 
-    def _freeze(self, name: str, dtype: type[np.generic], shape: tuple[int, ...]) -> None:
-        array = np.array(getattr(self, name), dtype=dtype).reshape(shape)
-        array.flags.writeable = False
+    def _freeze(
+        self, name: str, dtype: type[np.int8] | type[np.int64], shape: tuple[int, ...]
+    ) -> None:
+        array = frozen(getattr(self, name), dtype, f"Netlist {name!r}").reshape(shape)
         object.__setattr__(self, name, array)
 
     def _check_gates(self) -> None:
