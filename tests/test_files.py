@@ -36,6 +36,65 @@ def test_write_over_a_directory_leaves_no_temporary_file(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
 
 
+def test_a_pipe_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(FormatError) as caught:
+            write_atomically(tmp_path / name, "x")
+        assert str(caught.value) == f"Cannot write {str(tmp_path / name)!r}: Not a regular file"
+    assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
+    assert {path.name for path in tmp_path.iterdir()} == {"pipe", "link"}
+
+
+def test_a_device_is_not_replaced(tmp_path, monkeypatch):
+    path = tmp_path / "null"
+    path.write_text("")
+    facts = list(os.stat(path))
+    facts[stat.ST_MODE] = stat.S_IFCHR | 0o666
+    # To make a real one needs rights that tests should not have.
+    monkeypatch.setattr(os, "stat", lambda path: os.stat_result(facts))
+    with pytest.raises(FormatError) as caught:
+        write_atomically(path, "x")
+    assert str(caught.value) == f"Cannot write {str(path)!r}: Not a regular file"
+    assert path.read_text() == ""
+
+
+def test_a_symbolic_link_stays_and_leads_to_the_new_file(tmp_path):
+    there = tmp_path / "there"
+    there.mkdir()
+    for name in ("old", "new"):
+        (tmp_path / f"first-{name}").symlink_to(there / f"second-{name}")
+        (there / f"second-{name}").symlink_to(name)
+    (there / "old").write_text("before")
+    for name in ("old", "new"):
+        write_atomically(tmp_path / f"first-{name}", "after")
+        assert (tmp_path / f"first-{name}").is_symlink()
+        assert (there / f"second-{name}").is_symlink()
+        assert (there / name).read_text() == "after"
+    assert len(list(there.iterdir())) == 4
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_symbolic_link_to_itself(tmp_path):
+    (tmp_path / "link").symlink_to("link")
+    with pytest.raises(FormatError) as caught:
+        write_atomically(tmp_path / "link", "x")
+    message = f"Cannot write {str(tmp_path / 'link')!r}: Too many levels of symbolic links"
+    assert str(caught.value) == message
+
+
+def test_a_log_does_not_replace_a_pipe(tmp_path):
+    (tmp_path / "logs").mkdir()
+    os.mkfifo(tmp_path / "logs" / "tool.log")
+    with (
+        pytest.raises(FormatError, match=r"^Cannot write '.*logs/tool\.log': Not a regular file$"),
+        work_directory(tmp_path, logs=tmp_path / "logs") as work,
+    ):
+        (work / "tool.log").write_text("said")
+    assert stat.S_ISFIFO(os.stat(tmp_path / "logs" / "tool.log").st_mode)
+
+
 def test_read_a_directory(tmp_path):
     with pytest.raises(FormatError) as caught:
         read_bytes(tmp_path)

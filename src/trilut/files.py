@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import tomllib
@@ -25,26 +26,43 @@ __all__ = [
 def write_atomically(path: Path, content: bytes | str) -> None:
     """Write a file under a temporary name and rename it when it is complete.
 
+    A symbolic link stays, and the file that it points to is written.
+
     Raises
     ------
     FormatError
-        If the file cannot be written.
+        If the file cannot be written, or is there and not a regular one, but a pipe or a device.
     """
+    target = _behind_links(path)
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:64]}.")
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:64]}.")
     except OSError as error:
         raise FormatError(f"Cannot write {str(path)!r}: {error.strerror}") from error
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        os.replace(temporary, target)
     except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise FormatError(f"Cannot write {str(path)!r}: {error.strerror}") from error
         raise
+
+
+def _behind_links(path: Path) -> Path:
+    """Return the file to replace; only a regular one can be, because a new one is such."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        mode = stat.S_IFREG
+    except OSError as error:
+        raise FormatError(f"Cannot write {str(path)!r}: {error.strerror}") from error
+    # For a directory the system has words of its own.
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise FormatError(f"Cannot write {str(path)!r}: Not a regular file")
+    return Path(os.path.realpath(path))
 
 
 def read_bytes(path: Path) -> bytes:
@@ -143,7 +161,7 @@ def _keep_logs(work: Path, logs: Path) -> None:
     for log in work.rglob("*.log"):
         kept = logs / log.relative_to(work)
         make_directory(kept.parent)
-        os.replace(log, kept)
+        os.replace(log, _behind_links(kept))
 
 
 def _umask() -> int:
