@@ -1,3 +1,5 @@
+import dataclasses
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -211,6 +213,18 @@ def test_best_parameters_are_kept(moons):
     accuracies = [line["accuracy"] for line in best.history]
     assert best.hardened.validation == max(accuracies)
     assert last.hardened.validation == accuracies[-1]
+
+
+def test_of_equally_good_parameters_the_later_are_kept(moons):
+    # One sample to validate on: the measurements are all the same once it is right.
+    one = Split(moons.validation.x[:1], moons.validation.y[:1])
+    few = dataclasses.replace(moons, validation=one)
+    config = {"layers": (24, 16), "schedule": "constant", "evaluate_every": 30}
+    first = train(few, TrainingConfig(steps=30, **config))
+    best, last = (train(few, TrainingConfig(steps=90, keep=k, **config)) for k in ("best", "last"))
+    assert [line["accuracy"] for line in best.history] == [1, 1, 1]
+    assert (best.netlist.table == last.netlist.table).all()
+    assert (best.netlist.table != first.netlist.table).any()
 
 
 def test_netlist_tells_where_it_comes_from(moons, tmp_path):
