@@ -34,19 +34,19 @@ def test_images_are_mirrored_colour_by_colour():
 
 def test_images_are_turned_about_their_centre():
     image = np.arange(18, dtype=np.uint8).reshape(2, 9)
-    assert turned(image, 90)[0].tolist() == [2, 5, 8, 1, 4, 7, 0, 3, 6]
-    np.testing.assert_array_equal(turned(image, 180), image[:, ::-1])
-    np.testing.assert_array_equal(turned(image, 0), image)
+    assert turned(image, 90.0)[0].tolist() == [2, 5, 8, 1, 4, 7, 0, 3, 6]
+    np.testing.assert_array_equal(turned(image, 180.0), image[:, ::-1])
+    np.testing.assert_array_equal(turned(image, 0.0), image)
     # What is turned in from outside is the edge.
-    assert turned(image, 45)[0].tolist() == [1, 2, 5, 0, 4, 8, 3, 6, 7]
+    assert turned(image, 45.0)[0].tolist() == [1, 2, 5, 0, 4, 8, 3, 6, 7]
 
 
 def test_turned_images_are_trained_on_too():
     split, encoder = some_images(np.uint8)
-    samples = move_images(encoder, split, turn=90)
+    samples = move_images(encoder, split, turn=90.0)
     assert samples.num_samples == 5 * 20
     inputs, _ = samples.batch(jnp.arange(20, 40))
-    np.testing.assert_array_equal(inputs, encoder.encode(turned(split.x, -90)))
+    np.testing.assert_array_equal(inputs, encoder.encode(turned(split.x, -90.0)))
 
 
 def test_no_shift_is_the_image_itself():

@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental.multihost_utils import broadcast_one_to_all, process_allgather
+from numpy.typing import NDArray
 
 from trilut import __version__
 from trilut.errors import FormatError
@@ -259,7 +260,7 @@ def _arrays(tree: object) -> dict[str, Any]:
     return {f"{leaf:04}": _whole(array) for leaf, array in enumerate(jax.tree.leaves(tree))}
 
 
-def _whole(array: jax.Array) -> np.ndarray[Any, Any]:
+def _whole(array: jax.Array) -> NDArray[Any]:
     # What each process has whole would be put together from as many copies.
     spread = not array.is_fully_addressable
     return np.asarray(process_allgather(array, tiled=True) if spread else array)
@@ -288,7 +289,7 @@ def _digest(samples: TrainingSamples) -> str:
     return content.hexdigest()
 
 
-def _fill(like: _T, arrays: list[np.ndarray[Any, Any]]) -> _T:
+def _fill(like: _T, arrays: list[NDArray[Any]]) -> _T:
     """Return a tree of the same structure, shapes and types, with other values."""
     leaves, structure = jax.tree.flatten(like)
     wanted = [(leaf.shape, leaf.dtype) for leaf in leaves]

@@ -17,7 +17,7 @@ __all__ = ["EncodingMeasure", "Spacing", "equal_information", "fit_encoder", "me
 # What numpy calls these; the aliases keep signatures on one line.
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Samples = NDArray[np.float64 | np.uint8]
+Samples = NDArray[np.number]
 
 Spacing = Literal["uniform", "quantile"]
 """Whether thresholds cut the range of a feature or its samples into equal parts."""

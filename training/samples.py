@@ -31,7 +31,7 @@ _MOVES = "Settings 'shift', 'turn' and 'mirror'"
 _TURNS = (0.0, -1.0, -0.5, 0.5, 1.0)
 
 # What numpy calls these; the aliases keep signatures on one line.
-Images = NDArray[np.float64 | np.uint8 | np.int64]
+Images = NDArray[np.number]
 Integers = NDArray[np.int64]
 
 
