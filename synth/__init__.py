@@ -1,6 +1,5 @@
 """Synthesis: from Verilog to area and timing on a part."""
 
-from trilut.app.pipeline import PipelineChoice, choose_pipeline
 from trilut.synth.cache import Cache
 from trilut.synth.parallel import in_parallel
 from trilut.synth.result import (
@@ -21,13 +20,11 @@ __all__ = [
     "Cells",
     "Energy",
     "Hop",
-    "PipelineChoice",
     "SynthesisError",
     "SynthesisResult",
     "Target",
     "Timing",
     "Utilization",
-    "choose_pipeline",
     "in_parallel",
     "load_target",
     "synthesize",

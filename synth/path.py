@@ -3,11 +3,14 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trilut.hdl import Classifier
 from trilut.synth.result import Hop
+
+if TYPE_CHECKING:
+    from trilut.hdl import Classifier
 
 __all__ = ["PathStep", "name_path", "path_text"]
 
@@ -36,7 +39,7 @@ class PathStep:
     signal: str = ""
 
 
-def name_path(hops: Sequence[Hop], classifier: Classifier) -> tuple[PathStep, ...]:
+def name_path(hops: Sequence[Hop], classifier: "Classifier") -> tuple[PathStep, ...]:
     """Say which neurons the critical path runs through.
 
     Its two ends are registers, which keep their names. Between them it runs along wires of the
@@ -90,7 +93,7 @@ def _step_text(step: PathStep) -> str:
     return f"{block} one of {len(step.neurons)} neurons ({listed})"
 
 
-def _station(classifier: Classifier, net: int) -> PathStep:
+def _station(classifier: "Classifier", net: int) -> PathStep:
     """Return the register of a net: a trit of the input, or a neuron."""
     netlist = classifier.netlist
     if net >= netlist.num_inputs:
@@ -103,7 +106,7 @@ def _station(classifier: Classifier, net: int) -> PathStep:
     return PathStep("encoder", signal=f"trit {net} of {feature.name!r}")
 
 
-def _between(classifier: Classifier, start: int | None, end: int) -> list[int]:
+def _between(classifier: "Classifier", start: int | None, end: int) -> list[int]:
     """Return the nets on the ways from one net to another, without the first.
 
     If the first is not known, the ways begin at the last registers before the other.
@@ -127,7 +130,7 @@ def _between(classifier: Classifier, start: int | None, end: int) -> list[int]:
     return [int(net) for net in np.flatnonzero(leads & reached & ~sources)]
 
 
-def _register_level(classifier: Classifier, level: int) -> int:
+def _register_level(classifier: "Classifier", level: int) -> int:
     """Return the last layer with registers before a layer, 0 if there is none."""
     return max((plan.level for plan in classifier.plans[: level - 1] if plan.registered), default=0)
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trilut.hdl import VerilogDesign
-from trilut.hdl.axi import payload_ports
 from trilut.synth.asic.boolean import Bits
+
+if TYPE_CHECKING:
+    from trilut.hdl import VerilogDesign
 
 __all__ = ["Traffic", "design_traffic"]
 
@@ -75,10 +76,13 @@ class Traffic:
         return beats.reshape(num_streams, self.num_beats, beat_bits)
 
 
-def design_traffic(design: VerilogDesign) -> Traffic:
+def design_traffic(design: "VerilogDesign") -> Traffic:
     """Say how vectors reach a design."""
     if design.num_beats is None:
         return Traffic(latency=design.latency)
+    # Amaranth is installed where there is a design, but not where its results are read.
+    from trilut.hdl.axi import payload_ports
+
     packet = {name: len(port) for name, port in payload_ports(design.classifier, "in_").items()}
     return Traffic(design.num_beats, design.latency, packet)
 

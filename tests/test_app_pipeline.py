@@ -1,7 +1,8 @@
 import pytest
 from circuits import random_netlist
 
-from trilut.synth import choose_pipeline, load_target
+from trilut.app.pipeline import choose_pipeline
+from trilut.synth import load_target
 
 
 @pytest.mark.synth

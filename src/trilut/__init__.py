@@ -9,6 +9,7 @@ from trilut.circuit.format import digest, load, save
 from trilut.circuit.head import Decisions, Head
 from trilut.circuit.netlist import Netlist
 from trilut.errors import DataError, FormatError, NetlistError, ToolError, TrilutError
+from trilut.extras import explained as _explained
 
 if TYPE_CHECKING:
     from trilut.data import load_dataset
@@ -45,4 +46,5 @@ _STAGES = {"load_dataset": "trilut.data", "train": "trilut.training", "write_ver
 def __getattr__(name: str) -> object:
     if name not in _STAGES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(_import_module(_STAGES[name]), name)
+    with _explained():
+        return getattr(_import_module(_STAGES[name]), name)

@@ -20,9 +20,10 @@ from rich.progress import (
 from rich.table import Table
 
 from trilut import interrupt
+from trilut.extras import missing
 from trilut.report import tables
 
-__all__ = ["Stage", "print_table", "print_tables", "stages", "talk"]
+__all__ = ["Stage", "print_table", "print_tables", "stages", "talk", "tell_missing"]
 
 _WIDEST = 1000
 _SECONDS_BETWEEN_LINES = 30
@@ -41,6 +42,12 @@ def talk(message: str) -> None:
     """Say something to the user, beside the results."""
     # A line of a log stays one, to be searched.
     _stderr.print(escape(message), soft_wrap=not _stderr.is_terminal)
+
+
+def tell_missing(what: str, *modules: str) -> None:
+    """Say that something is left out, if a module that it needs is not installed."""
+    if line := missing(*modules):
+        talk(f"{what} is left out: {line}")
 
 
 class Stage:

@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trilut.app.console import stages, talk
+from trilut.app.console import stages, talk, tell_missing
 from trilut.circuit.format import digest, load
 from trilut.circuit.netlist import Netlist
 from trilut.errors import TrilutError
+from trilut.extras import missing, require
 from trilut.files import make_directory, work_directory, write_atomically
 from trilut.hdl import VerilogDesign, write_verilog
+from trilut.report.page import PAGE_MODULES, render_page, write_page
+from trilut.report.plots import pareto_figure
 from trilut.report.summary import percent
 from trilut.report.synthesis import (
     SynthesisReport,
@@ -30,7 +33,7 @@ from trilut.report.synthesis import (
 from trilut.report.tables import Table
 from trilut.synth.cache import Cache
 from trilut.synth.result import SynthesisResult
-from trilut.synth.runner import SynthesisError, synthesize
+from trilut.synth.runner import SynthesisError, find_tools, synthesize
 from trilut.synth.target import Target, load_target
 from trilut.synth.traffic import design_traffic
 
@@ -176,6 +179,10 @@ def explore(
     part = load_target(target)
     if not route:
         part = dataclasses.replace(part, place_and_route=None)
+    # Not after the last training: its reports are read again.
+    require("jsonschema")
+    find_tools(part)
+    tell_missing("The page", *PAGE_MODULES)
     chosen = {str(path): path for path in nets}
     chosen |= _train_all(output, dataset, settings)
     if not chosen:
@@ -403,23 +410,16 @@ def _row(point: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _write(found: Exploration, output: Path) -> None:
-    from trilut.report.page import render_page
-    from trilut.report.plots import pareto_figure
-
     make_directory(output)
-    figures = {}
-    for name, key in (("accuracy", "accuracy"), ("latency", "latency_ns")):
-        shown = [
-            p for p in found.document["points"] if p["area"] is not None and p[key] is not None
-        ]
-        if shown:
-            figures[name] = pareto_figure(shown, name, key)
-            write_atomically(output / f"{name}.svg", figures[name])
-    page = render_page(
-        "explore.html.j2",
-        table=found.table,
-        figures=list(figures.values()),
-        points=found.document["points"],
-    )
-    write_atomically(output / "explore.html", page)
     write_atomically(output / "explore.json", json.dumps(found.document, indent=2) + "\n")
+    points = found.document["points"]
+    figures = []
+    for name, key in (("accuracy", "accuracy"), ("latency", "latency_ns")):
+        shown = [p for p in points if p["area"] is not None and p[key] is not None]
+        if shown and not missing(*PAGE_MODULES):
+            figures.append(pareto_figure(shown, name, key))
+            write_atomically(output / f"{name}.svg", figures[-1])
+    write_page(
+        output / "explore.html",
+        lambda: render_page("explore.html.j2", table=found.table, figures=figures, points=points),
+    )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trilut import interrupt
-from trilut.app.console import Stage, stages
+from trilut.app.console import Stage, stages, tell_missing
 from trilut.app.synth import synthesize_design
 from trilut.circuit.format import save
 from trilut.circuit.netlist import Netlist
@@ -16,6 +16,7 @@ from trilut.data import Dataset, load_dataset
 from trilut.errors import ToolError
 from trilut.files import make_directory, work_directory, write_atomically
 from trilut.measure.evaluation import dataset_accuracy
+from trilut.report.page import PAGE_MODULES
 from trilut.report.run import Report, make_report, write_report
 from trilut.report.summary import gap_text, percent, plain
 
@@ -95,12 +96,17 @@ def run_flow(
         If a setting, a tool or a file is wrong.
     """
     from trilut.hdl import write_verilog
+    from trilut.sim import find_simulator
     from trilut.synth import load_target
+    from trilut.synth.runner import find_tools
 
     settings = settings or {}
     samples = load_dataset(dataset, seed=settings.get("seed", 0))
-    # A wrong name should not wait for the end of the training.
+    # A wrong name or a missing tool should not wait for the end of the training.
     part = load_target(target)
+    find_tools(part)
+    find_simulator()
+    tell_missing("The page", *PAGE_MODULES)
     with stages() as show:
         trained = _train(
             samples,

@@ -9,10 +9,12 @@ from trilut.app.console import talk
 from trilut.circuit.format import digest, load
 from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset
-from trilut.errors import DataError, FormatError
+from trilut.errors import DataError, FormatError, ToolError
+from trilut.extras import require
 from trilut.files import make_directory, read_bytes
 from trilut.measure.evaluation import dataset_accuracy
 from trilut.measure.matching import netlist_dataset, samples_for
+from trilut.report.page import PAGE_MODULES
 from trilut.report.run import Report, make_report, write_report
 
 __all__ = ["report_run"]
@@ -35,8 +37,9 @@ def report_run(path: Path, *, output: Path | None = None, data: str | None = Non
     Raises
     ------
     TrilutError
-        If the netlist or a file beside it cannot be read.
+        If the netlist or a file beside it cannot be read, or the packages for a page are missing.
     """
+    require(*PAGE_MODULES)
     file = path / "net.trilut" if path.is_dir() else path
     netlist = load(file)
     split, accuracy = None, None
@@ -63,7 +66,7 @@ def _dataset(netlist: Netlist, name: str | None) -> Dataset | None:
         return None
     try:
         return netlist_dataset(netlist, name=name)
-    except (DataError, FormatError) as error:
+    except (DataError, FormatError, ToolError) as error:
         if name is not None:
             raise
         talk(f"No samples, so no accuracy: {error}")

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from trilut.app.console import Stage, Stages, stages
+from trilut.app.console import Stage, Stages, stages, tell_missing
 from trilut.circuit.format import load
 from trilut.circuit.netlist import Netlist
 from trilut.errors import ToolError, TrilutError
 from trilut.files import work_directory
+from trilut.report.page import PAGE_MODULES
 from trilut.report.summary import plain
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def synthesize_file(
     ToolError
         If a tool fails. If the area is known nevertheless, the files are there with it.
     """
+    tell_missing("The page", *PAGE_MODULES)
     with stages() as show:
         return _synthesize_netlist(
             load(path), output, show, target, pipeline, hardware or {}, settings
@@ -75,6 +77,7 @@ def synthesize_targets(
     netlist = load(path)
     names = [load_target(target).name for target in targets]
     _check_different(names, targets)
+    tell_missing("The page", *PAGE_MODULES)
 
     def synthesize_one(target: str) -> "SynthesisReport | TrilutError":
         folder = output / load_target(target).name
@@ -109,9 +112,10 @@ def _synthesize_netlist(
     hardware: Mapping[str, Any],
     settings: Mapping[str, Any],
 ) -> "SynthesisReport":
+    from trilut.app.pipeline import choose_pipeline
     from trilut.hdl import write_verilog
     from trilut.report.synthesis import make_section, make_synthesis_report, write_synthesis_report
-    from trilut.synth import SynthesisError, choose_pipeline, load_target
+    from trilut.synth import SynthesisError, load_target
 
     part = load_target(target)
     tried: dict[str, Any] = {}

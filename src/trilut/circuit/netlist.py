@@ -16,6 +16,7 @@ from trilut.circuit.gates import truth_values
 from trilut.circuit.head import Decisions, Head
 from trilut.circuit.limits import MAX_INPUTS
 from trilut.errors import DataError, NetlistError
+from trilut.extras import explained
 
 if TYPE_CHECKING:
     from trilut.sim.bench.rtl import RtlModel
@@ -229,8 +230,9 @@ class Netlist:
             If Yosys, Verilator or a C++ compiler is missing or fails.
         """
         # The hardware and the simulator build on this module.
-        from trilut.hdl import write_verilog
-        from trilut.sim import build_rtl
+        with explained():
+            from trilut.hdl import write_verilog
+            from trilut.sim import build_rtl
 
         with TemporaryDirectory() as directory:
             design = write_verilog(
@@ -240,7 +242,8 @@ class Netlist:
 
     def verify(self, **settings: Any) -> "Verification":
         """Build the hardware and check that it computes this; see :func:`trilut.verify.verify`."""
-        from trilut.verify import verify
+        with explained():
+            from trilut.verify import verify
 
         return verify(self, **settings)
 

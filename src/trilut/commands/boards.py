@@ -66,9 +66,9 @@ def add_board(commands: Any) -> None:
 
 
 def _board(args: argparse.Namespace) -> int | None:
-    from trilut.boards import BOARDS, build_board, find_board, program_board
-
     if args.list:
+        from trilut.boards import BOARDS
+
         titles = {name: board.title for name, board in BOARDS.items()}
         print_result(args, "boards", titles, titles)
         return None
@@ -80,6 +80,7 @@ def _board(args: argparse.Namespace) -> int | None:
         _simulate(args, netlist)
         return None
     from trilut.app.console import stages
+    from trilut.boards import build_board, find_board, program_board
 
     board = find_board(args.name)
     with stages() as show:

@@ -176,7 +176,6 @@ def _refuse_hardware(args: argparse.Namespace, reason: str) -> None:
 
 def _verilog(args: argparse.Namespace) -> None:
     from trilut.app.export import write_bench, write_blif
-    from trilut.hdl import DesignFormat, InputKind, write_logic, write_verilog
 
     if args.format in ("blif", "blif-mv"):
         _refuse_hardware(args, f"--format {args.format}")
@@ -185,6 +184,8 @@ def _verilog(args: argparse.Namespace) -> None:
         )
         print_result(args, args.format, {"file": str(path)}, {"file": str(path)})
         return
+    from trilut.hdl import DesignFormat, InputKind, write_logic, write_verilog
+
     if args.logic_only:
         _refuse_hardware(args, "--logic-only")
         path = write_logic(

@@ -19,6 +19,7 @@ from trilut.commands.options import (
     seed,
     with_label,
 )
+from trilut.extras import missing
 
 __all__ = [
     "add_compare",
@@ -46,7 +47,6 @@ def add_info(commands: Any) -> None:
 
 
 def _info(args: argparse.Namespace) -> None:
-    from trilut.hdl.estimate import PARTS, estimate
     from trilut.measure.analysis import analyze
     from trilut.report.analysis import analysis_tables
     from trilut.report.summary import netlist_facts, netlist_rows, plain
@@ -54,7 +54,7 @@ def _info(args: argparse.Namespace) -> None:
 
     netlist = trilut.load(args.net)
     facts = netlist_facts(netlist)
-    estimates = {part: estimate(netlist, part, pipeline=args.pipeline) for part in PARTS}
+    estimates = _estimates(netlist, args.pipeline)
     guesses = {f"estimate, {part}": guess.text for part, guess in estimates.items()}
     tables = [two_columns(netlist.name, netlist_rows(facts) | guesses)]
     facts["estimate"] = {part: guess.to_dict() for part, guess in estimates.items()}
@@ -63,6 +63,18 @@ def _info(args: argparse.Namespace) -> None:
         facts["analysis"] = analysis
         tables += analysis_tables(analysis)
     print_tables(args, tables, plain(facts))
+
+
+def _estimates(netlist: trilut.Netlist, pipeline: int) -> dict[str, Any]:
+    """Return the cost on each kind of part, if what describes the hardware is installed."""
+    if missing("amaranth"):
+        from trilut.app.console import tell_missing
+
+        tell_missing("The estimate of the area", "amaranth")
+        return {}
+    from trilut.hdl.estimate import PARTS, estimate
+
+    return {part: estimate(netlist, part, pipeline=pipeline) for part in PARTS}
 
 
 def add_report(commands: Any) -> None:

@@ -1,19 +1,19 @@
 """Figures of the results page, as SVG text."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from trilut.measure.analysis import Landscape
 from trilut.measure.evaluation import Evaluation
 from trilut.paper.runs import RunResult
 from trilut.report.figures import decision_grid, draw_landscape, draw_regions, draw_spectrum
-from trilut.report.svg import CLASS_COLOURS, styled, svg_file
+from trilut.report.svg import CLASS_COLOURS, new_figure, styled, svg_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = [
     "LABELS",
@@ -53,9 +53,9 @@ _COLOURS = {
 _GALLERY = 120
 
 
-def _subplots(rows: int, columns: int, width: float, height: float) -> tuple[Figure, Any]:
+def _subplots(rows: int, columns: int, width: float, height: float) -> tuple["Figure", Any]:
     """Return a figure of equal parts, the size of each in inches, and its axes [row, column]."""
-    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    figure = new_figure(width * columns, height * rows)
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
@@ -89,7 +89,7 @@ def class_figure(
     return svg_file(figure)
 
 
-def _one_legend(figure: Figure, axes: Any) -> None:
+def _one_legend(figure: "Figure", axes: Any) -> None:
     """Put one legend above all plots instead of one into each."""
     for axis in axes.ravel():
         if legend := axis.get_legend():
@@ -319,6 +319,8 @@ def loss_figure(curves: Mapping[str, Mapping[str, Sequence[Mapping[str, float]]]
 
 def _plain_logarithms(axis: Any) -> None:
     """Write the numbers of a logarithmic axis in full."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
     axis.yaxis.set_major_formatter("{x:g}")
     axis.yaxis.set_minor_formatter(NullFormatter())
@@ -327,8 +329,10 @@ def _plain_logarithms(axis: Any) -> None:
 @styled
 def overlay_figure(curves: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
     """Draw the course of the loss of several networks in one plot."""
+    from matplotlib import colormaps
+
     figure, axes = _subplots(1, 1, 6, 3)
-    shades = matplotlib.colormaps["YlOrBr"](np.linspace(0.35, 0.95, len(curves)))
+    shades = colormaps["YlOrBr"](np.linspace(0.35, 0.95, len(curves)))
     for colour, (network, history) in zip(shades, curves.items(), strict=True):
         steps, losses = ([line[key] for line in history] for key in ("step", "loss"))
         axes[0, 0].semilogy(steps, losses, color=colour, label=network)

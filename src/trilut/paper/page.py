@@ -3,11 +3,11 @@
 import os
 import platform
 from collections.abc import Iterable, Mapping
-from importlib.metadata import version
 from pathlib import Path
 
 from trilut.files import make_directory, write_atomically
 from trilut.paper.experiment import Claim, Experiment, Scale, Section, Table
+from trilut.report.page import machine_facts
 
 __all__ = ["write_page"]
 
@@ -69,9 +69,16 @@ An accuracy of 90 % on 2,000 samples has a standard error of 0.7 percentage poin
 that of the training besides: {_seeds(scale)}. Small differences say nothing.
 
 Machine: {platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()},
-JAX {version("jax")}, numpy {version("numpy")}, TriLUT {version("trilut")}.
+{_versions()}.
 The trainings took {seconds / 60:.0f} minutes of processor time.
 """
+
+
+def _versions() -> str:
+    """Name the packages that a training uses; without any, JAX may be missing."""
+    found = machine_facts("jax", "numpy", "trilut")
+    names = {"jax": "JAX", "numpy": "numpy", "trilut": "TriLUT"}
+    return ", ".join(f"{name} {found[key]}" for key, name in names.items() if key in found)
 
 
 def _seeds(scale: Scale) -> str:

@@ -13,6 +13,7 @@ from trilut import interrupt
 from trilut.app.console import stages, talk
 from trilut.data import load_dataset
 from trilut.errors import TrilutError
+from trilut.extras import require
 from trilut.files import make_directory
 from trilut.paper.diversity import DIVERSITY
 from trilut.paper.experiment import Experiment, Scale
@@ -106,6 +107,8 @@ def run_paper(
     kept = len(results)
     pending = [run for run in runs if run.key not in results]
     # What is missing should not be found out after half an hour.
+    if pending:
+        require("jax", "optax", "jaxtyping", "matplotlib")
     for name in sorted({run.dataset for run in pending}):
         load_dataset(name)
     if not resume:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import matplotlib
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -110,7 +109,9 @@ def circuit_figure(netlist: Netlist, samples: ArrayLike) -> str:
 
 
 def _heat(share: float) -> str:
-    return matplotlib.colors.to_hex(matplotlib.colormaps["Oranges"](share))
+    from matplotlib import colormaps, colors
+
+    return colors.to_hex(colormaps["Oranges"](share))
 
 
 def _nets(netlist: Netlist, layout: _Layout, weights: Floats, unknown: Floats) -> Iterator[_Net]:

@@ -2,12 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from trilut.circuit.gates import gate_id, gate_name, table_text
@@ -17,7 +14,10 @@ from trilut.data import Split
 from trilut.errors import NetlistError
 from trilut.measure.analysis import Landscape
 from trilut.measure.metrics import coverage_curve
-from trilut.report.svg import CLASS_COLOURS, plain_text, styled, svg_text
+from trilut.report.svg import CLASS_COLOURS, new_figure, plain_text, styled, svg_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = [
     "DecisionGrid",
@@ -104,9 +104,16 @@ def decision_grid(netlist: Netlist, split: Split, *, size: int = _GRID) -> Decis
     )
 
 
-def _new_axis(size: tuple[float, float] = _SIZE) -> tuple[Figure, Any]:
-    figure = Figure(figsize=size, layout="constrained")
+def _new_axis(size: tuple[float, float] = _SIZE) -> tuple["Figure", Any]:
+    figure = new_figure(*size)
     return figure, figure.subplots()
+
+
+def _count(axis: Any) -> None:
+    """Mark whole numbers only below an axis."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 @styled
@@ -182,7 +189,7 @@ def margin_figure(decisions: Decisions, split: Split) -> str:
 @styled
 def training_figure(history: list[dict[str, Any]]) -> str:
     """Draw the loss and the hardened validation accuracy over the steps."""
-    figure = Figure(figsize=_SIZE, layout="constrained")
+    figure = new_figure(*_SIZE)
     upper, lower = figure.subplots(2, 1, sharex=True)
     steps = [line["step"] for line in history]
     upper.plot(steps, [100 * line["accuracy"] for line in history], color=CLASS_COLOURS[0])
@@ -262,7 +269,7 @@ def frequency_figure(netlist: Netlist) -> str:
     axis.barh(range(len(first)), counts[first], color=CLASS_COLOURS[0])
     names = [_table_name(tables[gate], netlist.valence) for gate in first]
     axis.set_yticks(range(len(first)), names, family="monospace", fontsize=8)
-    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _count(axis)
     axis.set_xlabel("copies")
     axis.set_title(f"Most frequent of {len(tables):,} different gates")
     return svg_text(figure)
@@ -282,7 +289,7 @@ def draw_spectrum(axis: Any, layers: Sequence[Mapping[str, float]]) -> None:
         axis.bar(places, shares, bottom=bottom, label=band)
         bottom = bottom + shares
     axis.set_xlabel("level")
-    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _count(axis)
 
 
 @styled
@@ -331,9 +338,9 @@ def draw_landscape(axis: Any, landscape: Landscape) -> None:
 
 def draw_regions(axis: Any, grid: DecisionGrid) -> None:
     """Draw the chosen classes in pale colours, grey where the circuit abstains."""
-    palette = np.array(
-        [matplotlib.colors.to_rgb(colour) for colour in (*CLASS_COLOURS, _UNKNOWN_COLOUR)]
-    )
+    from matplotlib.colors import to_rgb
+
+    palette = np.array([to_rgb(colour) for colour in (*CLASS_COLOURS, _UNKNOWN_COLOUR)])
     # Index −1, where the circuit abstains, is the last colour.
     colours = palette[np.where(grid.chosen < 0, -1, grid.chosen % len(CLASS_COLOURS))]
     pale = 0.55 + 0.45 * colours

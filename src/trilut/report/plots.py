@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from matplotlib.figure import Figure
-
-from trilut.report.svg import plain_text, styled, svg_text
+from trilut.report.svg import new_figure, plain_text, styled, svg_text
 
 __all__ = ["block_figure", "pareto_figure", "path_figure", "section_figures", "seeds_figure"]
 
@@ -29,7 +27,7 @@ def block_figure(blocks: Mapping[str, Mapping[str, Any]], *, asic: bool) -> str:
     """Draw the area and the flip-flops of each block, in the order of the data's way."""
     names = list(blocks)[::-1]
     key = "area" if asic else _largest_lut(blocks)
-    figure = Figure(figsize=(5.4, min(12, 1.2 + 0.28 * len(names))), layout="constrained")
+    figure = new_figure(5.4, min(12, 1.2 + 0.28 * len(names)))
     axis = figure.subplots()
     places = range(len(names))
     area = [blocks[name][key] for name in names]
@@ -57,7 +55,7 @@ def _largest_lut(blocks: Mapping[str, Mapping[str, Any]]) -> str:
 @styled
 def path_figure(hops: Sequence[Mapping[str, Any]]) -> str:
     """Draw the critical path along time, logic and routing in two colours."""
-    figure = Figure(figsize=(5.4, 1.9), layout="constrained")
+    figure = new_figure(5.4, 1.9)
     axis = figure.subplots()
     time = 0.0
     colours = {"routing": _ORANGE, "clk-to-q": _GREEN, "setup": _GREEN, "clk-skew": _GREY}
@@ -88,7 +86,7 @@ def path_figure(hops: Sequence[Mapping[str, Any]]) -> str:
 @styled
 def seeds_figure(seeds: Mapping[str, float], goal: float) -> str:
     """Draw the frequency of each seed of the placer beside the goal."""
-    figure = Figure(figsize=(4, 2.4), layout="constrained")
+    figure = new_figure(4, 2.4)
     axis = figure.subplots()
     values = sorted(seeds.values())
     axis.plot(range(1, len(values) + 1), values, "o", color=_BLUE)
@@ -114,7 +112,7 @@ def pareto_figure(points: Sequence[Mapping[str, Any]], name: str, key: str) -> s
         The figure: ``accuracy``, or ``latency_ns``.
     """
     scale, label = (100, "test accuracy (%)") if key == "accuracy" else (1, "latency (ns)")
-    figure = Figure(figsize=(5.4, 3.8), layout="constrained")
+    figure = new_figure(5.4, 3.8)
     axis = figure.subplots()
     front = sorted((p for p in points if name in p["best_in"]), key=lambda point: point["area"])
     axis.step(

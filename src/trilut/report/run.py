@@ -27,7 +27,7 @@ from trilut.report.figures import (
     training_figure,
     unknown_figure,
 )
-from trilut.report.page import machine_facts, render_page
+from trilut.report.page import machine_facts, render_page, write_page
 from trilut.report.summary import accuracy_rows, netlist_facts, plain, verification_rows
 
 __all__ = ["Report", "make_report", "write_report"]
@@ -135,9 +135,12 @@ def make_report(
 
 
 def write_report(report: Report, netlist: Netlist, split: Split | None, directory: Path) -> None:
-    """Write ``report.json`` and ``report.html`` into a directory; the samples are for figures."""
+    """Write ``report.json`` and ``report.html`` into a directory; the samples are for figures.
+
+    Without the packages of :data:`trilut.report.page.PAGE_MODULES` there is no page.
+    """
     write_atomically(directory / "report.json", json.dumps(report.document, indent=2) + "\n")
-    write_atomically(directory / "report.html", _page(report, netlist, split))
+    write_page(directory / "report.html", lambda: _page(report, netlist, split))
 
 
 def _page(report: Report, netlist: Netlist, split: Split | None) -> str:

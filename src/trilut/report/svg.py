@@ -1,15 +1,17 @@
-"""Figures as SVG text: one style for all, and ink that follows the page."""
+"""Figures as SVG text: one style for all, and ink that follows the page.
+
+What draws is imported when something is drawn: who draws nothing need not have it.
+"""
 
 import functools
 import io
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-import matplotlib
-from matplotlib import rcsetup
-from matplotlib.figure import Figure
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-__all__ = ["CLASS_COLOURS", "plain_text", "styled", "svg_file", "svg_text"]
+__all__ = ["CLASS_COLOURS", "new_figure", "plain_text", "styled", "svg_file", "svg_text"]
 
 CLASS_COLOURS = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2")
 """One for each class, from the start again if there are more."""
@@ -34,7 +36,6 @@ _STYLE: dict[str, Any] = {
     "axes.titlesize": "medium",
     "axes.titleweight": "bold",
     "axes.axisbelow": True,
-    "axes.prop_cycle": rcsetup.cycler(color=CLASS_COLOURS),
     "grid.color": _FAINT,
     "grid.alpha": 0.25,
     "grid.linewidth": 0.6,
@@ -51,15 +52,26 @@ def styled(draw: Callable[_Parameters, _Drawn]) -> Callable[_Parameters, _Drawn]
 
     @functools.wraps(draw)
     def drawn(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Drawn:
+        import matplotlib
+        from matplotlib import rcsetup
+
+        cycle = {"axes.prop_cycle": rcsetup.cycler(color=CLASS_COLOURS)}
         with matplotlib.rc_context():
             matplotlib.rcdefaults()
-            matplotlib.rcParams.update(_STYLE)
+            matplotlib.rcParams.update(_STYLE | cycle)
             return draw(*args, **kwargs)
 
     return drawn
 
 
-def svg_text(figure: Figure) -> str:
+def new_figure(width: float, height: float) -> "Figure":
+    """Return an empty figure of a size in inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def svg_text(figure: "Figure") -> str:
     """Return a figure as an SVG element of a page: without background, in the page's ink.
 
     A figure for the whole width has the class ``wide``.
@@ -68,12 +80,14 @@ def svg_text(figure: Figure) -> str:
     return text.replace("<svg", '<svg class="wide"', 1) if figure.get_figwidth() > _WIDE else text
 
 
-def svg_file(figure: Figure) -> str:
+def svg_file(figure: "Figure") -> str:
     """Return a figure as an SVG file: dark on white, wherever it is shown."""
     return _render(figure, transparent=False)
 
 
-def _render(figure: Figure, *, transparent: bool) -> str:
+def _render(figure: "Figure", *, transparent: bool) -> str:
+    import matplotlib
+
     text = io.StringIO()
     # Without a date and with fixed ids, equal figures give equal text.
     with matplotlib.rc_context({"svg.hashsalt": "trilut"}):

@@ -11,16 +11,20 @@ from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trilut.circuit.netlist import Netlist
 from trilut.errors import FormatError
 from trilut.files import make_directory, read_bytes, write_atomically
-from trilut.hdl import InputKind, VerilogDesign
+from trilut.report.page import machine_facts, render_page, write_page
+from trilut.report.plots import section_figures
 from trilut.report.summary import netlist_facts, percent, plain
 from trilut.report.tables import Table, two_columns
 from trilut.synth.path import PathStep, name_path, path_text
 from trilut.synth.result import SynthesisResult
+
+if TYPE_CHECKING:
+    from trilut.hdl import VerilogDesign
 
 __all__ = [
     "FORMAT",
@@ -95,9 +99,6 @@ class SynthesisReport:
 
     def page(self) -> str:
         """Return the report as HTML with figures, in one file."""
-        from trilut.report.page import render_page
-        from trilut.report.plots import section_figures
-
         return render_page(
             "synthesis.html.j2",
             title=self.title,
@@ -116,7 +117,7 @@ class SynthesisReport:
 
 
 def make_section(
-    netlist: Netlist, design: VerilogDesign, result: SynthesisResult, *, pipeline: int
+    netlist: Netlist, design: "VerilogDesign", result: SynthesisResult, *, pipeline: int
 ) -> dict[str, Any]:
     """Put together what is known of a design on a target, as values that JSON can hold.
 
@@ -152,8 +153,6 @@ def make_section(
 
 def make_synthesis_report(netlist: Netlist, section: Mapping[str, Any]) -> SynthesisReport:
     """Put a section and what is known of its netlist together."""
-    from trilut.report.page import machine_facts
-
     return SynthesisReport(
         plain(
             {
@@ -174,11 +173,12 @@ def write_synthesis_report(
 ) -> None:
     """Write a report as ``NAME.json``, ``NAME.md`` and ``NAME.html``.
 
-    The first is written last: where it is, the others are too.
+    The first is written last: where it is, the others are too. Without the packages of
+    :data:`trilut.report.page.PAGE_MODULES` there is no page.
     """
     make_directory(directory)
     document = json.dumps(report.document, indent=2, allow_nan=False) + "\n"
-    write_atomically(directory / f"{name}.html", report.page())
+    write_page(directory / f"{name}.html", report.page)
     write_atomically(directory / f"{name}.md", report.markdown())
     write_atomically(directory / f"{name}.json", document)
 
@@ -239,9 +239,12 @@ def _accuracy_row(accuracy: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 def _conventions(
-    netlist: Netlist, design: VerilogDesign, result: SynthesisResult
+    netlist: Netlist, design: "VerilogDesign", result: SynthesisResult
 ) -> dict[str, str]:
     """Say what is counted; two results compare only where these are equal."""
+    # Amaranth is installed where there is a design, but not where its report is read.
+    from trilut.hdl import InputKind
+
     return {
         "technology": "FPGA" if result.asic is None else f"ASIC, {result.asic.library}",
         "unit": _unit(result),
