@@ -3,11 +3,17 @@
 import gzip
 import hashlib
 import json
-import zlib
 from pathlib import Path
 
 from trilut.errors import FormatError
-from trilut.files import cache_directory, make_directory, write_atomically
+from trilut.files import (
+    cache_directory,
+    decompress,
+    make_directory,
+    parse_json,
+    read_bytes,
+    write_atomically,
+)
 
 __all__ = ["Cache", "Made", "digest"]
 
@@ -43,23 +49,25 @@ class Cache:
     def get(self, key: str) -> Made | None:
         """Return what a step made, or None if it is not known."""
         try:
-            with gzip.open(self._path(key), "rt", encoding="utf-8") as file:
-                entry = json.load(file)
+            path = self._path(key)
+            content = decompress(read_bytes(path), str(path), _MAX_BYTES)
+            entry = parse_json(content, "Entry")
             result, seconds = entry["result"], float(entry["seconds"])
             if digest(result) != entry["digest"]:
                 return None
-        except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, AttributeError):
+        except (FormatError, ValueError, KeyError, TypeError, AttributeError):
             return None
         return result, seconds
 
     def put(self, key: str, result: str, seconds: float) -> None:
         """Remember what a step made. A cache that cannot be written is no reason to stop."""
         entry = {"digest": digest(result), "seconds": seconds, "result": result}
+        content = json.dumps(entry).encode()
+        if len(content) > _MAX_BYTES:
+            return
         try:
             make_directory(self._directory)
-            write_atomically(
-                self._path(key), gzip.compress(json.dumps(entry).encode(), compresslevel=1)
-            )
+            write_atomically(self._path(key), gzip.compress(content, compresslevel=1))
             self._remove_oldest()
         except (FormatError, OSError):
             return

@@ -207,6 +207,12 @@ def test_gate_reads_later_net_in_file():
         ('{"a": {"b": [-1e999]}}', "-1e999 is too large for a number"),
         ('{"name": "\\ud800"}', r"Not Unicode: '\ud800' is half of a character"),
         ('{"name": "\udc00"}', r"Not Unicode: '\udc00' is half of a character"),
+        (
+            '{"format": "trilut-netlist", "gates": {"a": [0], "b": [1], "a": [1]}}',
+            'An object has the key "a" more than once',
+        ),
+        ('{"name": ' + "[" * 200 + "]" * 200 + "}", "Not JSON: nested too deeply"),
+        ("[" + "[]," * (1 << 22), "Not a netlist: more than 4194304 arrays and objects"),
         ("3", 'Not a netlist: expected a JSON object with "format": "trilut-netlist"'),
     ],
 )
@@ -267,6 +273,32 @@ def test_failed_write_keeps_the_old_file(tmp_path):
         save(unwritable, path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_netlist_that_no_reader_would_take_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr("trilut.circuit.format.MAX_BYTES", 100)
+    with pytest.raises(FormatError) as caught:
+        save(example(), tmp_path / "net.trilut.gz")
+    path = str(tmp_path / "net.trilut.gz")
+    assert str(caught.value) == f"Cannot write {path!r}: the netlist takes more than 0 MiB"
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("path", "owner"),
+    [
+        (["name"], "the netlist"),
+        (["encoder", "features", 1, "name"], "a feature"),
+        (["head", "classes", 0], "a class"),
+    ],
+)
+def test_longest_name(path, owner):
+    loads(changed(path, "n" * 65_536))
+    with pytest.raises(NetlistError) as caught:
+        loads(changed(path, "n" * 65_537))
+    assert str(caught.value) == f"The name of {owner} has 65537 characters, expected at most 65536"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(json.loads(changed(path, "n" * 65_537)), SCHEMA)
 
 
 def test_write_to_missing_directory(tmp_path):

@@ -1,3 +1,4 @@
+import gzip
 import os
 import stat
 from pathlib import Path
@@ -5,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from trilut.errors import FormatError, ToolError
-from trilut.files import make_directory, read_bytes, work_directory, write_atomically
+from trilut.files import (
+    decompress,
+    make_directory,
+    parse_json,
+    read_bytes,
+    work_directory,
+    write_atomically,
+)
 
 
 def test_file_is_replaced_and_nothing_else_is_left(tmp_path):
@@ -187,3 +195,40 @@ def test_logs_are_dropped_on_an_interrupt(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         interrupt()
     assert not list(tmp_path.iterdir())
+
+
+def test_read_no_more_than_so_much(tmp_path):
+    (tmp_path / "file").write_bytes(bytes(1 << 20))
+    assert len(read_bytes(tmp_path / "file", 1 << 20)) == 1 << 20
+    (tmp_path / "file").write_bytes(bytes((1 << 20) + 1))
+    with pytest.raises(FormatError) as caught:
+        read_bytes(tmp_path / "file", 1 << 20)
+    assert str(caught.value) == f"{str(tmp_path / 'file')!r} holds more than 1 MiB"
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bytes])
+def test_decompress_no_more_than_so_much(compress):
+    content = bytes(1 << 20)
+    assert decompress(compress(content), "file", 1 << 20) == content
+    with pytest.raises(FormatError, match=r"^'file' holds more than 1 MiB$"):
+        decompress(compress(content + b"x"), "file", 1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        (b"\xff", "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+        (b"[" * 101 + b"1" + b"]" * 101, "nested too deeply"),
+        (b'{"a":' * 101 + b"1" + b"}" * 101, "nested too deeply"),
+        (b"[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_not_json(content, message):
+    with pytest.raises(FormatError) as caught:
+        parse_json(content, "File")
+    assert str(caught.value) == f"File is not JSON: {message}"
+
+
+def test_json_of_a_hundred_levels():
+    assert parse_json(b"[" * 100 + b"1" + b"]" * 100, "File")

@@ -7,6 +7,7 @@ import json
 import re
 import struct
 import tracemalloc
+import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 from test_report_synthesis import some_report
 
 from trilut import TrilutError, digest, load
+from trilut.boards.board import load_board
 from trilut.circuit.format import dumps
 from trilut.data import load_dataset
 from trilut.data.images import parse_cifar_binary, parse_cifar_pickle, parse_idx
@@ -65,6 +67,11 @@ def target_file() -> bytes:
     return (ROOT / "src/trilut/synth/targets/ecp5.toml").read_bytes()
 
 
+def board_file() -> bytes:
+    page = (ROOT / "docs/boards.md").read_text()
+    return page.split("```toml\n")[1].split("```")[0].encode()
+
+
 def liberty_file() -> bytes:
     return (
         b'library (small) { time_unit : "1ns"; cell (INV) { area : 1.5;\n'
@@ -101,10 +108,95 @@ READERS: dict[str, tuple[str, Callable[[], bytes], Callable[[Path], object]]] = 
         lambda path: parse_cifar_pickle(path.read_bytes(), "file"),
     ),
     "target": ("part.toml", target_file, lambda path: load_target(str(path))),
+    "board": ("board.toml", board_file, load_board),
     "liberty": ("cells.lib", liberty_file, read_liberty),
     "compressed liberty": ("cells.lib.gz", lambda: gzip.compress(liberty_file()), read_liberty),
     "synthesis report": ("synthesis.json", report_file, read_synthesis_report),
 }
+
+
+MEBIBYTE = gzip.compress(b" " * (1 << 20), mtime=0)
+
+
+def npz_bomb() -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        header = io.BytesIO()
+        shape = (1100 << 20,)
+        np.lib.format.write_array_header_1_0(
+            header, {"descr": "|u1", "fortran_order": False, "shape": shape}
+        )
+        with archive.open("x.npy", "w") as member:
+            member.write(header.getvalue())
+            for _ in range(1100):
+                member.write(bytes(1 << 20))
+    return content.getvalue()
+
+
+# What holds more than a reader takes, and the MiB that it takes.
+BOMBS: dict[str, tuple[str, Callable[[], bytes], int]] = {
+    "netlist": ("net.trilut.gz", lambda: MEBIBYTE * 1100, 128),
+    "CSV": ("data.csv.gz", lambda: MEBIBYTE * 1100, 1024),
+    "npz": ("data.npz", npz_bomb, 1024),
+    "compressed liberty": ("cells.lib.gz", lambda: MEBIBYTE * 1100, 256),
+}
+DEEP_LIST = b"[" * 990 + b"]" * 990
+# Nested so deeply that a recursive reader fails, or that readers of what was read would.
+DEEP: dict[str, tuple[str, bytes, str]] = {
+    "netlist": ("net.trilut", DEEP_LIST, "{path!r}: Not JSON: nested too deeply"),
+    "synthesis report": (
+        "synthesis.json",
+        DEEP_LIST,
+        "Synthesis report {path!r} is not JSON: nested too deeply",
+    ),
+    "target": (
+        "part.toml",
+        b"a = " + b"[\n" * 2000,
+        "Target file {path!r} is not TOML: nested too deeply",
+    ),
+    "board": (
+        "board.toml",
+        b"a" + b".a" * 200 + b" = 1",
+        "{path!r} is not TOML: nested too deeply",
+    ),
+}
+
+
+def read_error(reader: str, path: Path) -> str:
+    with pytest.raises(TrilutError) as caught:
+        READERS[reader][2](path)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("reader", BOMBS)
+def test_a_small_file_that_holds_much_is_not_read_to_its_end(reader, tmp_path):
+    name, content, most = BOMBS[reader]
+    path = tmp_path / name
+    path.write_bytes(content())
+    tracemalloc.start()
+    assert read_error(reader, path) == f"{str(path)!r} holds more than {most} MiB"
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < (most << 20) * 1.2 + MOST_BYTES
+
+
+@pytest.mark.parametrize(
+    ("reader", "title"), [("target", "Target file {path!r}"), ("board", "{path!r}")]
+)
+def test_a_name_of_many_parts_does_not_take_memory_by_their_square(reader, title, tmp_path):
+    path = tmp_path / "part.toml"
+    path.write_bytes(b"# line\na" + b".a" * 100_000 + b" = 1")
+    assert read_error(reader, path) == (
+        f"{title.format(path=str(path))} has 200005 characters in line 2, expected at most 1000"
+    )
+
+
+@pytest.mark.parametrize("reader", DEEP)
+def test_a_file_that_is_nested_too_deeply(reader, tmp_path):
+    name, content, message = DEEP[reader]
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert read_error(reader, path) == message.format(path=str(path))
 
 
 @st.composite

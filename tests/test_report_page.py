@@ -98,6 +98,7 @@ def test_report_without_samples_shows_the_gates(tmp_path, capsys):
     [
         ("metrics.jsonl", '{"step": 1}', "is not a course of training: KeyError('loss')"),
         ("report.json", "[]", "is not a report: TypeError("),
+        ("report.json", "[" * 5000, "is not JSON: nested too deeply"),
     ],
 )
 def test_damaged_file_beside_the_netlist(run, tmp_path, capsys, name, content, message):
@@ -107,6 +108,16 @@ def test_damaged_file_beside_the_netlist(run, tmp_path, capsys, name, content, m
     error = capsys.readouterr().err
     assert error.startswith(f"trilut: error: File {str(copied / name)!r} {message}")
     assert error.count("\n") == 1
+
+
+def test_course_of_training_that_is_nested_too_deeply(run, tmp_path, capsys):
+    copied = shutil.copytree(run[0], tmp_path / "run")
+    (copied / "metrics.jsonl").write_text('{"step": 1, "loss": 1, "accuracy": 1}\n' + "[" * 5000)
+    assert main(["report", str(copied)]) == 1
+    assert capsys.readouterr().err == (
+        f"trilut: error: Line 2 of {str(copied / 'metrics.jsonl')!r} is not JSON: "
+        "nested too deeply\n"
+    )
 
 
 def test_earlier_synthesis_that_lacks_figures(run, tmp_path, capsys):

@@ -32,9 +32,22 @@ def test_parts_of_a_key_do_not_run_together():
         gzip.compress(json.dumps({"digest": "x", "seconds": 1, "result": 5}).encode()),
         gzip.compress(b'{"seconds": 1}'),
         gzip.compress(b"x" * 1000)[:20],
+        gzip.compress(b"[" * 100_000),
+        gzip.compress(b'{"result": ' + b"9" * 5000),
     ],
     # Not the bytes, which hold the time: all workers must find tests of the same names.
-    ids=["empty", "no gzip", "no json", "list", "wrong digest", "number", "no result", "cut"],
+    ids=[
+        "empty",
+        "no gzip",
+        "no json",
+        "list",
+        "wrong digest",
+        "number",
+        "no result",
+        "cut",
+        "deep",
+        "digits",
+    ],
 )
 def test_damaged_entry_counts_as_missing_and_is_replaced(tmp_path, content):
     cache = Cache(tmp_path)
@@ -42,6 +55,15 @@ def test_damaged_entry_counts_as_missing_and_is_replaced(tmp_path, content):
     assert cache.get("a") is None
     cache.put("a", "new", 1)
     assert cache.get("a") == ("new", 1)
+
+
+def test_entry_that_holds_too_much_counts_as_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_MAX_BYTES", 1 << 20)
+    cache = Cache(tmp_path)
+    cache.put("a", "x" * (1 << 20), 1)
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(b" " * (8 << 20)))
+    assert cache.get("a") is None
 
 
 def test_cache_that_cannot_be_written_does_not_stop_anybody(tmp_path):

@@ -1,10 +1,13 @@
 import dataclasses
+import hashlib
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from trilut import digest
@@ -160,8 +163,26 @@ def test_checkpoint_does_not_fit(wine, tmp_path):
     )
     path.write_text("{")
     assert resume_error(wine, tmp_path) == (
-        "Checkpoint 'RUN/checkpoint.json' is damaged: JSONDecodeError: Expecting property name "
+        "Checkpoint 'RUN/checkpoint.json' is damaged: it is not JSON: Expecting property name "
         "enclosed in double quotes: line 1 column 2 (char 1); start anew with --restart"
+    )
+    path.write_text("[" * 5000)
+    assert resume_error(wine, tmp_path) == (
+        "Checkpoint 'RUN/checkpoint.json' is damaged: it is not JSON: nested too deeply; "
+        "start anew with --restart"
+    )
+
+
+def test_arrays_of_a_checkpoint_that_are_larger_than_their_file(wine, tmp_path):
+    train(wine, TrainingConfig(**SHORT), directory=tmp_path)
+    content = io.BytesIO()
+    np.savez_compressed(content, a=np.zeros(100_000))
+    (tmp_path / "checkpoint-40.npz").write_bytes(content.getvalue())
+    digest = hashlib.sha256(content.getvalue()).hexdigest()
+    edit(tmp_path / "checkpoint.json", sha256=digest)
+    assert resume_error(wine, tmp_path) == (
+        "Checkpoint 'RUN/checkpoint.json' is damaged: 'checkpoint-40.npz' holds more than 0 MiB; "
+        "start anew with --restart"
     )
 
 

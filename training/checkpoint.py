@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from trilut import __version__
 from trilut.errors import FormatError
-from trilut.files import make_directory, read_bytes, write_atomically
+from trilut.files import check_archive, make_directory, parse_json, read_bytes, write_atomically
 from trilut.training.config import TrainingConfig, TrainingError
 from trilut.training.samples import TrainingSamples
 from trilut.training.step import Learned, State
@@ -97,11 +97,11 @@ def check_finished(directory: Path) -> None:
         If it has one.
     """
     try:
-        document = json.loads((directory / "checkpoint.json").read_bytes())
+        document = parse_json(read_bytes(directory / "checkpoint.json"), "Checkpoint")
         settings = document["settings"]
         total = settings["steps"] + (settings["prune_steps"] if settings["prune"] else 0)
         is_finished = document["step"] >= total
-    except (OSError, ValueError, KeyError, TypeError):
+    except (FormatError, KeyError, TypeError):
         # There is none, or none to go on from.
         return
     if not is_finished:
@@ -213,11 +213,13 @@ class Journal:
 
     def _load(self, fresh: Snapshot) -> Snapshot:
         try:
-            document = json.loads(read_bytes(self.path))
+            document = parse_json(read_bytes(self.path), "it")
             self._check(document)
             content = read_bytes(self.path.parent / str(document["arrays"]))
             if hashlib.sha256(content).hexdigest() != document["sha256"]:
                 raise self._damaged("its arrays have another checksum")
+            # Never compressed, so its arrays are not larger than the file.
+            check_archive(io.BytesIO(content), str(document["arrays"]), len(content))
             with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
                 state, kept = _fill((fresh.state, fresh.kept), [arrays[name] for name in arrays])
             rate = float(document["settings"]["learning_rate"])
@@ -225,7 +227,7 @@ class Journal:
             return Snapshot(state, kept, float(document["kept_accuracy"]), history)
         except FormatError as error:
             raise self._damaged(str(error)) from error
-        except (ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        except (ValueError, KeyError, TypeError, MemoryError, zipfile.BadZipFile) as error:
             raise self._damaged(f"{type(error).__name__}: {error}") from error
 
     def _check(self, document: dict[str, Any]) -> None:

@@ -1,26 +1,41 @@
 """Reading files, and writing them so that they are either old, or new and complete."""
 
+import gzip
+import io
+import json
 import os
 import shutil
 import stat
 import sys
 import tempfile
 import tomllib
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from trilut.errors import FormatError, ToolError
 
 __all__ = [
     "cache_directory",
+    "check_archive",
+    "check_nesting",
+    "decompress",
     "make_directory",
+    "parse_json",
     "parse_toml",
     "read_bytes",
     "work_directory",
     "write_atomically",
 ]
+
+_PIECE = 1 << 20
+# What people and programs write is not deeper; every reader of it is then safe to be recursive.
+_MAX_NESTING = 100
+# The reader's memory grows with the square of the length of a dotted name.
+_MAX_TOML_LINE = 1000
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
@@ -65,18 +80,109 @@ def _behind_links(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def read_bytes(path: Path) -> bytes:
-    """Read a whole file.
+def read_bytes(path: Path, most: int | None = None) -> bytes:
+    """Read a whole file, of at most so many bytes.
 
     Raises
     ------
     FormatError
-        If the file cannot be read.
+        If the file cannot be read, or is larger.
     """
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read() if most is None else _read(file, str(path), most)
     except OSError as error:
         raise FormatError(f"Cannot read {str(path)!r}: {error.strerror}") from error
+
+
+def decompress(content: bytes, title: str, most: int) -> bytes:
+    """Return what a file holds, compressed with gzip or not, of at most so many bytes.
+
+    What is larger is not read to its end: a compressed file can be a thousand times as large.
+
+    Raises
+    ------
+    FormatError
+        If it is larger, or compressed and damaged; ``title`` names the file.
+    """
+    if not content.startswith(b"\x1f\x8b"):
+        return _checked_size(content, title, most)
+    try:
+        return _read(gzip.GzipFile(fileobj=io.BytesIO(content)), title, most)
+    except (OSError, EOFError, zlib.error) as error:
+        raise FormatError(f"{title!r} is not a complete gzip file: {error}") from error
+
+
+def check_archive(file: IO[bytes], title: str, most: int) -> None:
+    """Check the sizes in the list of a zip file, of which no reader takes more than it says.
+
+    Raises
+    ------
+    FormatError
+        If what it holds is larger.
+    zipfile.BadZipFile
+        If it is no zip file.
+    """
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+    file.seek(0)
+    if sum(member.file_size for member in members) > most:
+        raise FormatError(f"{title!r} holds more than {most >> 20} MiB")
+
+
+def _read(file: io.BufferedIOBase, title: str, most: int) -> bytes:
+    content = io.BytesIO()
+    while content.tell() <= most and (piece := file.read(_PIECE)):
+        content.write(piece)
+    return _checked_size(content.getvalue(), title, most)
+
+
+def _checked_size(content: bytes, title: str, most: int) -> bytes:
+    if len(content) > most:
+        raise FormatError(f"{title!r} holds more than {most >> 20} MiB")
+    return content
+
+
+def parse_json(content: bytes, title: str) -> Any:
+    """Read JSON; the title is what an error calls it.
+
+    Raises
+    ------
+    FormatError
+        If it is something else, or nested too deeply.
+    """
+    try:
+        document = json.loads(content)
+        check_nesting(document)
+    # Not JSON, not Unicode, or an integer of thousands of digits.
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{title} is not JSON: {_reason(error)}") from error
+    return document
+
+
+def check_nesting(document: object) -> None:
+    """Check that containers do not stand in each other more than a hundred deep.
+
+    Raises
+    ------
+    RecursionError
+        If they do, as readers raise it themselves a little later.
+    """
+    level = [document]
+    for _ in range(_MAX_NESTING + 1):
+        containers = [value for value in level if isinstance(value, (dict, list))]
+        level = [
+            member
+            for value in containers
+            for member in (value.values() if isinstance(value, dict) else value)
+        ]
+        if not level:
+            return
+    raise RecursionError
+
+
+def _reason(error: Exception) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def parse_toml(content: bytes, title: str) -> dict[str, Any]:
@@ -85,13 +191,22 @@ def parse_toml(content: bytes, title: str) -> dict[str, Any]:
     Raises
     ------
     FormatError
-        If it is something else.
+        If it is something else, nested too deeply, or has a line that is too long.
     """
     try:
-        return tomllib.loads(content.decode())
+        text = content.decode()
+        for number, line in enumerate(text.split("\n"), start=1):
+            if len(line) > _MAX_TOML_LINE:
+                raise FormatError(
+                    f"{title} has {len(line)} characters in line {number}, "
+                    f"expected at most {_MAX_TOML_LINE}"
+                )
+        document = tomllib.loads(text)
+        check_nesting(document)
     # Not TOML, not Unicode, or an integer of thousands of digits.
-    except ValueError as error:
-        raise FormatError(f"{title} is not TOML: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{title} is not TOML: {_reason(error)}") from error
+    return document
 
 
 def cache_directory() -> Path:

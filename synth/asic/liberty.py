@@ -4,7 +4,6 @@ The only reader on PyPI is under a licence that ours cannot take in, and the lan
 """
 
 import re
-import zlib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from trilut.errors import FormatError
-from trilut.files import read_bytes
+from trilut.files import decompress, read_bytes
 
 __all__ = ["Group", "Table", "parse_liberty", "read_liberty"]
 
@@ -69,27 +68,15 @@ class Group:
 
 
 def read_liberty(path: Path) -> tuple[Group, bytes]:
-    """Read a file, compressed if its name ends in ``.gz``; return the library and the plain text.
+    """Read a file, compressed with gzip or not; return the library and the plain text.
 
     Raises
     ------
     FormatError
         If the file cannot be read, is too large or is not liberty.
     """
-    data = read_bytes(path)
-    if path.suffix == ".gz":
-        data = _decompress(data, path)
-    if len(data) > _MAX_BYTES:
-        raise FormatError(f"{str(path)!r} has more than {_MAX_BYTES >> 20} MB")
+    data = decompress(read_bytes(path, _MAX_BYTES), str(path), _MAX_BYTES)
     return parse_liberty(data.decode(errors="replace"), repr(str(path))), data
-
-
-def _decompress(data: bytes, path: Path) -> bytes:
-    stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-    try:
-        return stream.decompress(data, _MAX_BYTES + 1)
-    except zlib.error as error:
-        raise FormatError(f"{str(path)!r} is not a gzip file: {error}") from error
 
 
 def parse_liberty(text: str, origin: str) -> Group:

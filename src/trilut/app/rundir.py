@@ -1,6 +1,5 @@
 """A report of whatever a run directory holds."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset
 from trilut.errors import DataError, FormatError, ToolError
 from trilut.extras import require
-from trilut.files import make_directory, read_bytes
+from trilut.files import make_directory, parse_json, read_bytes
 from trilut.measure.evaluation import dataset_accuracy
 from trilut.measure.matching import netlist_dataset, samples_for
 from trilut.report.page import PAGE_MODULES
@@ -77,10 +76,13 @@ def _history(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     lines = read_bytes(path).splitlines()
+    history = [
+        parse_json(line, f"Line {number} of {str(path)!r}")
+        for number, line in enumerate(lines, start=1)
+    ]
     try:
-        history = [json.loads(line) for line in lines]
         return [{key: line[key] for key in ("step", "loss", "accuracy")} for line in history]
-    except (ValueError, KeyError, TypeError) as error:
+    except (KeyError, TypeError) as error:
         raise FormatError(f"File {str(path)!r} is not a course of training: {error!r}") from error
 
 
@@ -90,13 +92,13 @@ def _earlier(netlist: Netlist, path: Path) -> Mapping[str, Any]:
 
     if not path.exists():
         return {}
+    document = parse_json(read_bytes(path), f"File {str(path)!r}")
     try:
-        document = json.loads(read_bytes(path))
         same = document["netlist"]["sha256"] == digest(netlist)
         # One that was written before a figure was added cannot be shown.
         if same and document.get("synthesis"):
             section_rows(document["synthesis"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"File {str(path)!r} is not a report: {error!r}") from error
     return document if same else {}
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trilut.circuit.arrays import frozen
-from trilut.circuit.limits import MAX_BITS, MAX_INTEGER
+from trilut.circuit.limits import MAX_BITS, MAX_INTEGER, check_name
 from trilut.errors import DataError, NetlistError
 
 __all__ = ["Encoder", "Feature", "FeatureVectors"]
@@ -30,6 +30,7 @@ class Feature:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
+        check_name(self.name, "a feature")
         if not 1 <= self.bits <= MAX_BITS:
             raise NetlistError(f"Feature {self.name!r} has {self.bits} bits, expected 1…{MAX_BITS}")
         if not (np.isfinite(self.scale) and np.isfinite(self.offset) and self.scale != 0):

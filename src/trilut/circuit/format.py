@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 import re
-import zlib
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,10 +18,16 @@ import numpy as np
 from trilut.circuit.encoder import Encoder, Feature
 from trilut.circuit.gates import gate_id, gate_table, num_gates
 from trilut.circuit.head import Head
-from trilut.circuit.limits import MAX_BITS, MAX_INPUTS, MAX_INTEGER
+from trilut.circuit.limits import (
+    MAX_BITS,
+    MAX_BYTES,
+    MAX_CONTAINERS,
+    MAX_INPUTS,
+    MAX_INTEGER,
+)
 from trilut.circuit.netlist import Netlist
 from trilut.errors import FormatError, NetlistError
-from trilut.files import read_bytes, write_atomically
+from trilut.files import check_nesting, decompress, read_bytes, write_atomically
 
 __all__ = ["FORMAT", "VERSION", "digest", "dumps", "load", "loads", "save"]
 
@@ -63,9 +69,19 @@ def digest(netlist: Netlist) -> str:
 
 
 def save(netlist: Netlist, path: str | Path) -> None:
-    """Write a netlist to a file, compressed if the name ends in ``.gz``."""
+    """Write a netlist to a file, compressed if the name ends in ``.gz``.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written, or would be larger than a reader takes.
+    """
     path = Path(path)
     data = dumps(netlist).encode()
+    if len(data) > MAX_BYTES:
+        raise FormatError(
+            f"Cannot write {str(path)!r}: the netlist takes more than {MAX_BYTES >> 20} MiB"
+        )
     # Without a time stamp, equal netlists give equal files.
     write_atomically(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
@@ -76,16 +92,13 @@ def load(path: str | Path) -> Netlist:
     Raises
     ------
     FormatError
-        If the file cannot be read, is not a netlist, or has a version that is not supported.
+        If the file cannot be read, is too large, is not a netlist, or has a version that is not
+        supported.
     """
     path = Path(path)
-    data = read_bytes(path)
+    data = decompress(read_bytes(path, MAX_BYTES), str(path), MAX_BYTES)
     try:
-        if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
         return loads(data.decode())
-    except (OSError, EOFError, zlib.error) as error:
-        raise FormatError(f"{str(path)!r} is not a complete gzip file: {error}") from error
     except UnicodeDecodeError as error:
         raise FormatError(f"{str(path)!r} is not UTF-8 text at byte {error.start}") from error
     except (FormatError, NetlistError) as error:
@@ -108,8 +121,16 @@ def loads(text: str) -> Netlist:
 
 def _parse(text: str) -> Any:
     """Read JSON; what is returned can be written again."""
+    if text.count("[") + text.count("{") > MAX_CONTAINERS:
+        raise FormatError(f"Not a netlist: more than {MAX_CONTAINERS} arrays and objects")
     try:
-        document = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        document = json.loads(
+            text,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            object_pairs_hook=_with_different_keys,
+        )
+        check_nesting(document)
         if _SURROGATE.search(text):
             json.dumps(document, ensure_ascii=False).encode()
     except RecursionError as error:
@@ -157,6 +178,15 @@ def _head_document(head: Head | None) -> dict[str, object] | None:
         "tau": head.tau,
         "abstain_margin": head.abstain_margin,
     }
+
+
+def _with_different_keys(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(members)
+    if len(document) < len(members):
+        counts = Counter(key for key, _ in members)
+        (key, _), *_ = counts.most_common(1)
+        raise FormatError(f"An object has the key {_short(key)} more than once")
+    return document
 
 
 def _refuse_constant(constant: str) -> NoReturn:

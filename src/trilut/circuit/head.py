@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trilut.circuit.limits import MAX_INTEGER
+from trilut.circuit.limits import MAX_INTEGER, check_name
 from trilut.errors import NetlistError
 
 __all__ = ["Decisions", "Head"]
@@ -55,8 +55,8 @@ class Head:
     Raises
     ------
     NetlistError
-        If the numbers of classes and groups differ, two classes have one name, or a number is out
-        of its bounds.
+        If the numbers of classes and groups differ, two classes have one name, or a number or a
+        name is out of its bounds.
     """
 
     classes: tuple[str, ...]
@@ -73,6 +73,7 @@ class Head:
             )
         seen = set()
         for name in self.classes:
+            check_name(name, "a class")
             if name in seen:
                 raise NetlistError(f"Head has two classes {name!r}, expected different names")
             seen.add(name)

@@ -1,6 +1,16 @@
 """Bounds of a netlist, checked by its parts and by the reader of files."""
 
-__all__ = ["MAX_BITS", "MAX_INPUTS", "MAX_INTEGER"]
+from trilut.errors import NetlistError
+
+__all__ = [
+    "MAX_BITS",
+    "MAX_BYTES",
+    "MAX_CONTAINERS",
+    "MAX_INPUTS",
+    "MAX_INTEGER",
+    "MAX_NAME",
+    "check_name",
+]
 
 MAX_INTEGER = 2**62 - 1
 """Largest threshold, abstention margin and group size, with either sign: engines compute with 64
@@ -11,3 +21,26 @@ MAX_BITS = 32
 
 MAX_INPUTS = 2**31 - 1
 """Most input nets: nets are numbered with 64 bits, and one sample should fit into memory."""
+
+MAX_NAME = 65_536
+"""Most characters in the name of a netlist, a feature or a class."""
+
+MAX_BYTES = 128 << 20
+"""Most bytes of a netlist as JSON: some five million gates."""
+
+MAX_CONTAINERS = 1 << 22
+"""Most arrays and objects in that JSON: an empty one takes twenty times its two characters."""
+
+
+def check_name(name: str, owner: str) -> None:
+    """Check the length of a name; the owner is what an error calls it.
+
+    Raises
+    ------
+    NetlistError
+        If it is too long.
+    """
+    if len(name) > MAX_NAME:
+        raise NetlistError(
+            f"The name of {owner} has {len(name)} characters, expected at most {MAX_NAME}"
+        )

@@ -14,7 +14,7 @@ from trilut.circuit.arrays import frozen
 from trilut.circuit.encoder import Encoder
 from trilut.circuit.gates import truth_values
 from trilut.circuit.head import Decisions, Head
-from trilut.circuit.limits import MAX_INPUTS
+from trilut.circuit.limits import MAX_INPUTS, check_name
 from trilut.errors import DataError, NetlistError
 from trilut.extras import explained
 
@@ -58,7 +58,8 @@ class Netlist:
     ------
     NetlistError
         If a gate or an output refers to a net that does not exist at that point, if a table holds
-        something other than truth values, or if encoder or head do not fit.
+        something other than truth values, if encoder or head do not fit, or if the name is too
+        long.
     """
 
     num_inputs: int
@@ -73,6 +74,7 @@ class Netlist:
     provenance: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_name(self.name, "the netlist")
         if self.valence not in (2, 3):
             raise NetlistError(f"Netlist has valence {self.valence}, expected 2 or 3")
         if self.num_inputs < 1:

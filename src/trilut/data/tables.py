@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from trilut.data.dataset import Dataset, Integers, share_out
-from trilut.data.images import decompress
+from trilut.data.dataset import MAX_BYTES, Dataset, Integers, share_out
 from trilut.errors import DataError
-from trilut.files import read_bytes
+from trilut.files import decompress, read_bytes
 
 __all__ = [
     "Table",
@@ -159,7 +158,7 @@ def read_table(path: Path) -> Table:
     """
     title = str(path)
     try:
-        text = decompress(read_bytes(path), title).decode("utf-8-sig")
+        text = decompress(read_bytes(path), title, MAX_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(f"{title!r} is not UTF-8 text: {error.reason}") from error
     first = text.partition("\n")[0]

@@ -16,7 +16,7 @@ from trilut.circuit.encoder import Encoder
 from trilut.circuit.format import load, save
 from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset, Split, load_dataset
-from trilut.files import make_directory, read_bytes, write_atomically
+from trilut.files import make_directory, parse_json, read_bytes, write_atomically
 from trilut.measure.evaluation import Evaluation, evaluate_split
 from trilut.report.summary import plain
 
@@ -138,9 +138,10 @@ class RunStore:
     def load(self, run: Run) -> RunResult | None:
         """Return a finished run, or None."""
         path = self.path(run)
-        if not (path / "run.json").exists():
+        record = path / "run.json"
+        if not record.exists():
             return None
-        return RunResult(run, json.loads(read_bytes(path / "run.json")), path)
+        return RunResult(run, parse_json(read_bytes(record), f"Run {str(record)!r}"), path)
 
     def forget(self, run: Run) -> None:
         """Remove a run, finished or not."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from trilut.circuit.netlist import Netlist
 from trilut.errors import FormatError
-from trilut.files import make_directory, read_bytes, write_atomically
+from trilut.files import make_directory, parse_json, read_bytes, write_atomically
 from trilut.report.page import machine_facts, render_page, write_page
 from trilut.report.plots import section_figures
 from trilut.report.summary import netlist_facts, percent, plain
@@ -193,10 +193,7 @@ def read_synthesis_report(path: Path) -> SynthesisReport:
     """
     import jsonschema
 
-    try:
-        document = json.loads(read_bytes(path))
-    except ValueError as error:
-        raise FormatError(f"Synthesis report {str(path)!r} is not JSON: {error}") from error
+    document = parse_json(read_bytes(path), f"Synthesis report {str(path)!r}")
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FormatError(f"{str(path)!r} is not a synthesis report, as `trilut synth` writes it")
     if document.get("version") != _VERSION:
