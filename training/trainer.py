@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 import jax
@@ -11,7 +12,6 @@ import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int8
 
-from trilut import __version__
 from trilut.circuit.encoder import Encoder
 from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset
@@ -169,7 +169,7 @@ def train(
         mesh=mesh,
     )
     provenance: dict[str, object] = {
-        "trilut": __version__,
+        "trilut": version("trilut"),
         "data": _data_provenance(dataset),
         "training": dataclasses.asdict(config),
         "accuracy": _accuracy_provenance(fitted),

@@ -28,7 +28,7 @@ from trilut.sim.bench.packing import (
     unpack_trits,
 )
 from trilut.sim.bench.simulator import Verilator, find_simulator
-from trilut.sim.engines.dispatch import _checked_samples
+from trilut.sim.engines.dispatch import checked_samples
 
 __all__ = ["RtlModel", "build_rtl"]
 
@@ -174,7 +174,7 @@ class RtlModel:
 
     def results(self, samples: FeatureVectors | ArrayLike) -> dict[str, NDArray[np.int64]]:
         """Return what came out of each port, by its name without ``out_``, [sample, field]."""
-        vectors = _checked_samples(self._net, samples)
+        vectors = checked_samples(self._net, samples)
         size = max(64, _BATCH_BITS // sum(self._ports.inputs.values()))
         starts = range(0, max(1, len(vectors)), size)
         parts = [self._batch(vectors[start : start + size]) for start in starts]
@@ -204,7 +204,7 @@ class RtlModel:
         if "in_trits" in self._ports.inputs:
             if encoder is None:
                 assert not isinstance(vectors, FeatureVectors)
-                return [pack_trits(self._net._checked_inputs(vectors))]
+                return [pack_trits(self._net.checked_inputs(vectors))]
             quantized = self._quantized(vectors)
             return [pack_trits(encoder.trits(quantized))]
         assert encoder is not None

@@ -18,6 +18,7 @@ from trilut.sim.engines.machine import Samples
 __all__ = [
     "DEFAULT_ENGINE",
     "ENGINES",
+    "checked_samples",
     "classify",
     "evaluate",
     "input_trits",
@@ -99,7 +100,7 @@ def evaluate(
     if engine == "fast":
         values = _trit_matrix(net, trits)
         return fast.evaluate(net, values, threads=threads, progress=progress)
-    inputs = net._checked_inputs(trits)
+    inputs = net.checked_inputs(trits)
     run = _PREPARE[engine](net)
     outputs = np.empty((len(inputs), len(net.outputs)), dtype=np.int8)
     for batch in _batches(net, len(inputs), progress):
@@ -141,12 +142,12 @@ def classify(
     _check_engine(engine)
     if net.head is None:
         raise NetlistError(f"Netlist {net.name!r} has no head, so it cannot classify")
-    vectors = _checked_samples(net, samples)
+    vectors = checked_samples(net, samples)
     if engine == "fast":
         return fast.decide(net, vectors, threads=threads, progress=progress)
     if net.encoder is None:
         assert not isinstance(vectors, FeatureVectors)
-        vectors = net._checked_inputs(vectors)
+        vectors = net.checked_inputs(vectors)
     run = _PREPARE[engine](net)
     sums = np.empty((len(vectors), len(net.head.classes)), dtype=np.int64)
     for batch in _batches(net, len(vectors), progress):
@@ -170,10 +171,10 @@ def predict(
 
 def input_trits(net: Netlist, samples: FeatureVectors | ArrayLike) -> Trits:
     """Return the input trits [sample, input] of samples, as :func:`classify` takes them."""
-    vectors = _checked_samples(net, samples)
+    vectors = checked_samples(net, samples)
     if net.encoder is None:
         assert not isinstance(vectors, FeatureVectors)
-        return net._checked_inputs(vectors)
+        return net.checked_inputs(vectors)
     return _encoded(net, vectors)
 
 
@@ -185,11 +186,11 @@ def _check_engine(engine: str) -> None:
 def _trit_matrix(net: Netlist, trits: ArrayLike) -> NDArray[Any]:
     inputs = np.asarray(trits)
     if inputs.ndim != 2 or inputs.shape[1] != net.num_inputs:
-        net._checked_inputs(inputs)
+        net.checked_inputs(inputs)
     return inputs
 
 
-def _checked_samples(net: Netlist, samples: FeatureVectors | ArrayLike) -> Samples:
+def checked_samples(net: Netlist, samples: FeatureVectors | ArrayLike) -> Samples:
     """Check the shape of samples; an encoder or the engine checks what they hold."""
     if isinstance(samples, FeatureVectors):
         if net.encoder is None:

@@ -60,7 +60,7 @@ def evaluate(
 
     def run(piece: slice) -> None:
         if not machine.evaluate(_trits(net, trits[piece]), outputs[piece]):
-            net._checked_inputs(trits[piece])
+            net.checked_inputs(trits[piece])
 
     _in_pieces(run, _pieces(machine, len(trits), net.num_inputs, threads), threads, progress)
     return outputs
@@ -92,7 +92,7 @@ def decide(
             part = _trits(net, part)
         if not machine.decide(part, _part(decisions, piece)):
             assert not isinstance(part, FeatureVectors)
-            net._checked_inputs(part)
+            net.checked_inputs(part)
 
     width = net.num_inputs if net.encoder is None else len(net.encoder.features)
     _in_pieces(run, _pieces(machine, count, width, threads), threads, progress)
@@ -125,10 +125,10 @@ def _trits(net: Netlist, values: NDArray[Any]) -> NDArray[np.int8]:
     if values.dtype == np.int8:
         return np.ascontiguousarray(values)
     if values.dtype.kind not in "biuf":
-        return net._checked_inputs(values)
+        return net.checked_inputs(values)
     with np.errstate(invalid="ignore"):
         trits = values.astype(np.int8, order="C")
-    return trits if np.array_equal(trits, values) else net._checked_inputs(values)
+    return trits if np.array_equal(trits, values) else net.checked_inputs(values)
 
 
 def _part(decisions: Decisions, piece: slice) -> Decisions:

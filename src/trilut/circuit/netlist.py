@@ -180,7 +180,7 @@ class Netlist:
         DataError
             If the inputs have another shape or hold something other than truth values.
         """
-        inputs = self._checked_inputs(trits)
+        inputs = self.checked_inputs(trits)
         values = np.empty((self.num_nets, len(inputs)), dtype=np.int8)
         values[: self.num_inputs] = inputs.T
         # The distance between truth values is 1 for trits and 2 for bits.
@@ -249,7 +249,14 @@ class Netlist:
 
         return verify(self, **settings)
 
-    def _checked_inputs(self, trits: ArrayLike) -> NDArray[np.int8]:
+    def checked_inputs(self, trits: ArrayLike) -> NDArray[np.int8]:
+        """Return values [sample, input] as trits.
+
+        Raises
+        ------
+        DataError
+            If the shape is another one, or a value is not of the netlist's valence.
+        """
         inputs = np.asarray(trits)
         if inputs.ndim != 2 or inputs.shape[1] != self.num_inputs:
             raise DataError(

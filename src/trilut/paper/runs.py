@@ -8,10 +8,10 @@ import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from trilut import __version__
 from trilut.circuit.encoder import Encoder
 from trilut.circuit.format import load, save
 from trilut.circuit.netlist import Netlist
@@ -54,7 +54,7 @@ class Run:
     @property
     def key(self) -> str:
         """A hash of all that decides the result."""
-        content = json.dumps([_VERSION, __version__, plain(self)], sort_keys=True)
+        content = json.dumps([_VERSION, version("trilut"), plain(self)], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     @property
