@@ -212,7 +212,7 @@ def test_gate_reads_later_net_in_file():
             'An object has the key "a" more than once',
         ),
         ('{"name": ' + "[" * 200 + "]" * 200 + "}", "Not JSON: nested too deeply"),
-        ("[" + "[]," * (1 << 22), "Not a netlist: more than 4194304 arrays and objects"),
+        ("[" + "[]," * (1 << 23), "Not a netlist: more than 16777216 values"),
         ("3", 'Not a netlist: expected a JSON object with "format": "trilut-netlist"'),
     ],
 )
@@ -275,12 +275,13 @@ def test_failed_write_keeps_the_old_file(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_netlist_that_no_reader_would_take_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("trilut.circuit.format.MAX_BYTES", 100)
+@pytest.mark.parametrize("bound", ["MAX_BYTES", "MAX_VALUES"])
+def test_a_netlist_that_no_reader_would_take_is_not_written(tmp_path, monkeypatch, bound):
+    monkeypatch.setattr(f"trilut.circuit.format.{bound}", 40)
     with pytest.raises(FormatError) as caught:
         save(example(), tmp_path / "net.trilut.gz")
     path = str(tmp_path / "net.trilut.gz")
-    assert str(caught.value) == f"Cannot write {path!r}: the netlist takes more than 0 MiB"
+    assert str(caught.value) == f"Cannot write {path!r}: the netlist is larger than a reader takes"
     assert not list(tmp_path.iterdir())
 
 

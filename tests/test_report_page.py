@@ -1,3 +1,4 @@
+import dataclasses
 import html
 import json
 import re
@@ -91,6 +92,47 @@ def test_report_without_samples_shows_the_gates(tmp_path, capsys):
     document = json.loads((tmp_path / "report.json").read_text())
     assert document["accuracy"] is None
     assert document["analysis"]["census"]["gates"] == 30
+
+
+def test_names_cannot_command_a_terminal_or_a_page(run, tmp_path, capsys):
+    _, result, moons = run
+    nasty = "a\x00\x1b[31m\x9b2J\r\x7f\u202e"
+    encoder, head = result.netlist.encoder, result.netlist.head
+    features = tuple(
+        dataclasses.replace(feature, name=f"{nasty} {index} {'n' * 60_000}")
+        for index, feature in enumerate(encoder.features)
+    )
+    netlist = dataclasses.replace(
+        result.netlist,
+        name=nasty,
+        encoder=dataclasses.replace(encoder, features=features),
+        head=dataclasses.replace(head, classes=(nasty, f"{nasty} <b>")),
+        provenance={"data": {"name": str(tmp_path / "moons.npz")}},
+    )
+    np.savez(
+        tmp_path / "moons.npz",
+        x=moons.test.x,
+        y=np.array(netlist.head.classes)[moons.test.y],
+        feature_names=[feature.name for feature in features],
+    )
+    trilut.save(netlist, tmp_path / "net.trilut")
+    commands = (
+        ["report", tmp_path, "-o", tmp_path],
+        ["info", tmp_path / "net.trilut"],
+        ["trace", tmp_path / "net.trilut", "--sample", "1"],
+        ["eval", tmp_path / "net.trilut"],
+        ["eval", tmp_path / "net.trilut", "--data", "iris"],
+    )
+    shown = []
+    for command in commands:
+        assert main([str(argument) for argument in command]) == ("iris" in command)
+        shown += capsys.readouterr()
+    shown += [(tmp_path / name).read_text() for name in ("report.html", "report.json")]
+    assert r"a\x00\x1b[31m\x9b2J\r\x7f\u202e" in shown[0]
+    for text in shown:
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text)
+    assert len(shown[-2]) < 1_000_000
+    ElementTree.fromstring(re.findall(r"<svg class=\"wide circuit\".*?</svg>", shown[-2], re.S)[0])
 
 
 @pytest.mark.parametrize(

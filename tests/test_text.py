@@ -1,11 +1,16 @@
 import json
 
-from trilut.text import cut, quote, visible
+from trilut.text import cut, one_line, quote, visible
 
 
 def test_long_text_is_cut_with_a_mark():
     assert cut("abcde", 5) == "abcde"
     assert cut("abcdef", 5) == "abcd…"
+
+
+def test_message_is_one_line_of_a_length_that_can_be_read():
+    assert one_line("a\r\n b\x1b[2J") == r"a b\x1b[2J"
+    assert one_line("n" * 5000) == "n" * 3999 + "…"
 
 
 def test_quoted_text_is_one_line_of_ascii():

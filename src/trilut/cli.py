@@ -28,6 +28,7 @@ from trilut.commands.paper import add_paper
 from trilut.commands.verifying import add_verify
 from trilut.errors import TrilutError
 from trilut.extras import explained
+from trilut.text import one_line
 
 __all__ = ["main", "run"]
 
@@ -56,8 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             status: int | None = args.run(args)
         sys.stdout.flush()
     except TrilutError as error:
-        # One line, whatever a file name or a tool's message may contain.
-        print(f"trilut: error: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"trilut: error: {one_line(str(error))}", file=sys.stderr)
         return 1
     except BrokenPipeError:
         # The reader has gone, as `head` does.

@@ -3,8 +3,10 @@
 import json
 import re
 
-__all__ = ["cut", "quote", "visible"]
+__all__ = ["cut", "one_line", "quote", "visible"]
 
+# Enough to see what a message is about, whatever a name in it has.
+_MOST_CHARACTERS = 4000
 # The control characters but tab and newline, and those that turn the direction of writing.
 _INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -12,6 +14,11 @@ _INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069
 def cut(text: str, most: int) -> str:
     """Return text of at most so many characters; "…" stands for what is left out."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def one_line(text: str) -> str:
+    """Return a message as one line, not too long, whatever the names in it contain."""
+    return cut(visible(" ".join(text.split())), _MOST_CHARACTERS)
 
 
 def quote(value: object, most: int) -> str:

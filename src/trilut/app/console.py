@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
+from rich import markup
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     Progress,
@@ -22,10 +22,12 @@ from rich.table import Table
 from trilut import interrupt
 from trilut.extras import missing
 from trilut.report import tables
+from trilut.text import cut, visible
 
 __all__ = ["Stage", "print_table", "print_tables", "stages", "talk", "tell_missing"]
 
 _WIDEST = 1000
+_MOST_CHARACTERS = 10_000
 _SECONDS_BETWEEN_LINES = 30
 _stderr = Console(stderr=True, highlight=False)
 
@@ -38,10 +40,15 @@ class _Results(Console):
         raise BrokenPipeError
 
 
+def _shown(text: str) -> str:
+    """Return text that says no more than itself: no markup, no commands to the terminal."""
+    return markup.escape(visible(cut(text, _MOST_CHARACTERS)))
+
+
 def talk(message: str) -> None:
     """Say something to the user, beside the results."""
     # A line of a log stays one, to be searched.
-    _stderr.print(escape(message), soft_wrap=not _stderr.is_terminal)
+    _stderr.print(_shown(message), soft_wrap=not _stderr.is_terminal)
 
 
 def tell_missing(what: str, *modules: str) -> None:
@@ -56,7 +63,7 @@ class Stage:
     def __init__(self, progress: Progress, name: str):
         self._progress = progress
         self._name = name
-        task = progress.add_task(escape(name), total=None, info="")
+        task = progress.add_task(_shown(name), total=None, info="")
         self._task = progress.tasks[task]
         self._logged: float | None = None
         if not _stderr.is_terminal:
@@ -71,7 +78,7 @@ class Stage:
             What is counted, for a log; without it, a log has only the percentage.
         """
         interrupt.check()
-        self._progress.update(self._task.id, completed=done, total=total, info=escape(info))
+        self._progress.update(self._task.id, completed=done, total=total, info=_shown(info))
         if not _stderr.is_terminal and self._is_due():
             self._logged = self._task.get_time()
             counted = f"{unit} {done} of {total}" if unit else ""
@@ -90,12 +97,12 @@ class Stage:
     def step(self, info: str) -> None:
         """Say what the stage is doing now, when its length is not known."""
         interrupt.check()
-        self._progress.update(self._task.id, info=escape(info))
+        self._progress.update(self._task.id, info=_shown(info))
 
     def finish(self, info: str) -> None:
         """Fill the bar; what is said stays on the screen."""
         interrupt.check()
-        self._progress.update(self._task.id, completed=1, total=1, info=escape(info))
+        self._progress.update(self._task.id, completed=1, total=1, info=_shown(info))
         if not _stderr.is_terminal:
             talk(f"{self._name}: {info}")
 
@@ -143,11 +150,11 @@ class Stages:
 
 def print_table(title: str, rows: Mapping[str, str]) -> None:
     """Print two columns of results."""
-    table = Table(title=escape(title), show_header=False, title_justify="left")
+    table = Table(title=_shown(title), show_header=False, title_justify="left")
     table.add_column(style="bold")
     table.add_column()
     for name, value in rows.items():
-        table.add_row(escape(name), escape(value))
+        table.add_row(_shown(name), _shown(value))
     # Not a module constant: tests and pipes replace sys.stdout.
     _Results(file=sys.stdout, highlight=False).print(table)
 
@@ -156,15 +163,15 @@ def print_tables(shown: Iterable[tables.Table]) -> None:
     """Print tables of any number of columns, with their notes."""
     console = _Results(file=sys.stdout, highlight=False)
     for table in shown:
-        grid = Table(title=escape(table.title), show_header=any(table.header), title_justify="left")
+        grid = Table(title=_shown(table.title), show_header=any(table.header), title_justify="left")
         # Two columns fold; more of them would be unreadable so, and are as wide as they must be.
         wide = len(table.header) > 2
         for name, numeric in zip(table.header, table.numeric, strict=True):
             justify: Literal["left", "right"] = "right" if numeric else "left"
-            grid.add_column(escape(name), justify=justify, no_wrap=wide)
+            grid.add_column(_shown(name), justify=justify, no_wrap=wide)
         for row in table.rows:
-            grid.add_row(*map(escape, row))
+            grid.add_row(*map(_shown, row))
         needed = Console(width=_WIDEST).measure(grid).maximum if wide else 0
         _Results(file=sys.stdout, highlight=False, width=max(console.width, needed)).print(grid)
         for note in table.notes:
-            console.print(escape(note))
+            console.print(_shown(note))

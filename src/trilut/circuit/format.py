@@ -21,9 +21,9 @@ from trilut.circuit.head import Head
 from trilut.circuit.limits import (
     MAX_BITS,
     MAX_BYTES,
-    MAX_CONTAINERS,
     MAX_INPUTS,
     MAX_INTEGER,
+    MAX_VALUES,
 )
 from trilut.circuit.netlist import Netlist
 from trilut.errors import FormatError, NetlistError
@@ -77,11 +77,10 @@ def save(netlist: Netlist, path: str | Path) -> None:
         If the file cannot be written, or would be larger than a reader takes.
     """
     path = Path(path)
-    data = dumps(netlist).encode()
-    if len(data) > MAX_BYTES:
-        raise FormatError(
-            f"Cannot write {str(path)!r}: the netlist takes more than {MAX_BYTES >> 20} MiB"
-        )
+    text = dumps(netlist)
+    data = text.encode()
+    if len(data) > MAX_BYTES or _most_values(text) > MAX_VALUES:
+        raise FormatError(f"Cannot write {str(path)!r}: the netlist is larger than a reader takes")
     # Without a time stamp, equal netlists give equal files.
     write_atomically(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
 
@@ -121,8 +120,8 @@ def loads(text: str) -> Netlist:
 
 def _parse(text: str) -> Any:
     """Read JSON; what is returned can be written again."""
-    if text.count("[") + text.count("{") > MAX_CONTAINERS:
-        raise FormatError(f"Not a netlist: more than {MAX_CONTAINERS} arrays and objects")
+    if _most_values(text) > MAX_VALUES:
+        raise FormatError(f"Not a netlist: more than {MAX_VALUES} values")
     try:
         document = json.loads(
             text,
@@ -146,6 +145,11 @@ def _parse(text: str) -> Any:
         # Python refuses it, because the time would grow with the square of the digits.
         raise FormatError("An integer has thousands of digits, too many to read") from error
     return document
+
+
+def _most_values(text: str) -> int:
+    """Count the values of JSON before they are made: brackets and commas in strings are few."""
+    return sum(map(text.count, "[{,"))
 
 
 def _encoder_document(encoder: Encoder | None) -> dict[str, object] | None:

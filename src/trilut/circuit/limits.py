@@ -5,10 +5,10 @@ from trilut.errors import NetlistError
 __all__ = [
     "MAX_BITS",
     "MAX_BYTES",
-    "MAX_CONTAINERS",
     "MAX_INPUTS",
     "MAX_INTEGER",
     "MAX_NAME",
+    "MAX_VALUES",
     "check_name",
 ]
 
@@ -26,10 +26,11 @@ MAX_NAME = 65_536
 """Most characters in the name of a netlist, a feature or a class."""
 
 MAX_BYTES = 128 << 20
-"""Most bytes of a netlist as JSON: some five million gates."""
+"""Most bytes of a netlist as JSON."""
 
-MAX_CONTAINERS = 1 << 22
-"""Most arrays and objects in that JSON: an empty one takes twenty times its two characters."""
+MAX_VALUES = 1 << 24
+"""Most values in that JSON, three for each of some five million gates: in memory an empty array
+takes twenty times its two characters."""
 
 
 def check_name(name: str, owner: str) -> None:

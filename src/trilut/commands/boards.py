@@ -16,6 +16,7 @@ from trilut.commands.options import (
     print_result,
     seed,
 )
+from trilut.text import visible
 
 if TYPE_CHECKING:
     from trilut.boards import BoardBuild
@@ -222,7 +223,8 @@ def _classify(args: argparse.Namespace) -> int:
     if args.output is not None or args.json:
         print_result(args, str(args.output or args.table), rows, batch)
     else:
-        print(to_csv(netlist, batch.results), end="")
+        table = to_csv(netlist, batch.results)
+        print(visible(table) if sys.stdout.isatty() else table, end="")
     for row in (batch.mismatches or [])[:1]:
         talk(f"Row {row + 1} is the first that the board and the simulator answer differently")
     return 1 if batch.mismatches else 0

@@ -22,6 +22,7 @@ from trilut.commands.options import (
     seed,
 )
 from trilut.errors import TrilutError
+from trilut.text import one_line
 
 __all__ = [
     "add_optimize",
@@ -359,5 +360,5 @@ def _print_reports(args: argparse.Namespace, reports: dict[str, Any]) -> int:
     documents = {name: report.document for name, report in done.items()}
     print_tables(args, tables, documents)
     for name, error in errors.items():
-        print(f"trilut: error: {name}: {error}", file=sys.stderr)
+        print(f"trilut: error: {name}: {one_line(str(error))}", file=sys.stderr)
     return 1 if errors else 0

@@ -20,6 +20,7 @@ from trilut.commands.options import (
     with_label,
 )
 from trilut.extras import missing
+from trilut.text import visible
 
 __all__ = [
     "add_compare",
@@ -190,7 +191,7 @@ def _trace(args: argparse.Namespace) -> None:
     samples = [args.values] if args.values else _test_samples(args, netlist)
     sample = 0 if args.values else args.sample
     found = trace_output(netlist, samples, sample, output=args.output, number=args.number)
-    print(json.dumps(plain(found), indent=2) if args.json else found.text())
+    print(json.dumps(plain(found), indent=2) if args.json else visible(found.text()))
 
 
 def add_wave(commands: Any) -> None:

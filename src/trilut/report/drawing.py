@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from trilut.circuit.gates import gate_id, gate_name, table_text
 from trilut.circuit.netlist import Netlist
 from trilut.report.page import render_page
+from trilut.text import cut
 
 __all__ = ["circuit_figure", "net_weights"]
 
@@ -16,6 +17,8 @@ __all__ = ["circuit_figure", "net_weights"]
 _NETS, _SAMPLES = 48, 512
 # More labels than this would touch each other.
 _LABELS = 10
+# Of a feature, below the pointer.
+_NAME_CHARACTERS = 100
 # Of the picture, in its own units; levels and rows lie within the margins.
 _WIDTH, _HEIGHT, _MARGIN = 1000.0, 440.0, 30.0
 
@@ -138,7 +141,8 @@ def _net_text(netlist: Netlist, net: int) -> str:
         return f"net {net} = {name or table_text(table)}({netlist.a[gate]}, {netlist.b[gate]})"
     if netlist.encoder is None:
         return f"input {net}"
-    return f"input {net}, of {netlist.encoder.features[netlist.encoder.feature[net]].name}"
+    feature = netlist.encoder.features[netlist.encoder.feature[net]]
+    return f"input {net}, of {cut(feature.name, _NAME_CHARACTERS)}"
 
 
 def _hot_cones(netlist: Netlist, heat: Floats) -> NDArray[np.bool_]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from trilut.extras import missing
 from trilut.files import write_atomically
+from trilut.text import visible
 
 __all__ = ["PAGE_MODULES", "machine_facts", "render_page", "write_page"]
 
@@ -27,9 +28,9 @@ def write_page(path: Path, render: Callable[[], str]) -> None:
 
 
 def render_page(template: str, **values: object) -> str:
-    """Fill in a template of the package; every value is escaped."""
+    """Fill in a template of the package; every value is escaped, and no control character left."""
     text: str = _environment().get_template(template).render(**values)
-    return text
+    return visible(text)
 
 
 @cache

@@ -13,6 +13,7 @@ from trilut.circuit.formula import gate_formulas
 from trilut.circuit.gates import fourier_spectrum, gate_name, gate_table, polynomial, table_text
 from trilut.circuit.netlist import Netlist
 from trilut.measure.evaluation import Evaluation, MissingPoint
+from trilut.text import cut
 
 __all__ = [
     "accuracy_rows",
@@ -30,6 +31,9 @@ __all__ = [
     "plain",
     "verification_rows",
 ]
+
+# Of each name where several stand in a cell.
+_NAME_CHARACTERS = 100
 
 
 def percent(fraction: float) -> str:
@@ -79,7 +83,8 @@ def encoding_text(measure: Any) -> str:
 
 
 def _listing(names: list[str]) -> str:
-    return f"{len(names)}: {', '.join(names[:10])}{', …' if len(names) > 10 else ''}"
+    shown = ", ".join(cut(name, _NAME_CHARACTERS) for name in names[:10])
+    return f"{len(names)}: {shown}{', …' if len(names) > 10 else ''}"
 
 
 def evaluation_rows(evaluation: Evaluation) -> dict[str, str]:

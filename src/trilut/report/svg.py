@@ -8,6 +8,8 @@ import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from trilut.text import cut, visible
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -98,4 +100,4 @@ def _render(figure: "Figure", *, transparent: bool) -> str:
 def plain_text(name: str) -> str:
     """Return a name that matplotlib prints as it is."""
     # A dollar sign would start mathematics.
-    return name.replace("$", r"\$")[:60]
+    return cut(visible(name), 60).replace("$", r"\$")

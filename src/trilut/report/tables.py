@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from trilut.text import visible
+
 __all__ = ["Table", "two_columns"]
 
 _NUMBER = re.compile(r"[+−-]?[0-9].*|–|")
@@ -57,4 +59,4 @@ def _line(cells: list[str] | tuple[str, ...]) -> str:
 
 def _escape(text: str) -> str:
     """Keep text from being read as markup: it may be a name from a file."""
-    return re.sub(r"([\\`*_\[\]<>|#$&])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*_\[\]<>|#$&])", r"\\\1", visible(" ".join(text.split())))
