@@ -4,7 +4,6 @@ import gzip
 import io
 import json
 import os
-import shutil
 import stat
 import sys
 import tempfile
@@ -12,11 +11,12 @@ import tomllib
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from trilut.errors import FormatError, ToolError
+from trilut.scratch import scratch_directory
 
 __all__ = [
     "cache_directory",
@@ -239,6 +239,8 @@ def make_directory(path: Path) -> Path:
 def work_directory(parent: Path, *, logs: Path | None = None) -> Iterator[Path]:
     """Give a new directory inside ``parent`` that is removed at the end, however that comes.
 
+    If the process is killed, the next one that works in ``parent`` removes it.
+
     Parameters
     ----------
     parent : Path
@@ -254,22 +256,21 @@ def work_directory(parent: Path, *, logs: Path | None = None) -> Iterator[Path]:
         If it cannot be made.
     """
     make_directory(parent)
-    try:
-        work = Path(tempfile.mkdtemp(dir=parent, prefix=".work-"))
-    except OSError as error:
-        raise FormatError(f"Cannot write into {str(parent)!r}: {error.strerror}") from error
-    try:
-        yield work
-        if logs is not None:
-            _keep_logs(work, logs)
-    except ToolError as error:
-        if logs is None and str(work) not in str(error):
-            raise
-        kept = logs or parent / "logs"
-        _keep_logs(work, kept)
-        raise ToolError(str(error).replace(str(work), str(kept))) from error
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+    with ExitStack() as stack:
+        try:
+            work = stack.enter_context(scratch_directory(parent))
+        except OSError as error:
+            raise FormatError(f"Cannot write into {str(parent)!r}: {error.strerror}") from error
+        try:
+            yield work
+            if logs is not None:
+                _keep_logs(work, logs)
+        except ToolError as error:
+            if logs is None and str(work) not in str(error):
+                raise
+            kept = logs or parent / "logs"
+            _keep_logs(work, kept)
+            raise ToolError(str(error).replace(str(work), str(kept))) from error
 
 
 def _keep_logs(work: Path, logs: Path) -> None:
