@@ -35,15 +35,14 @@ import numpy as np
 
 from trilut import Encoder, Feature, Head, Netlist, load, save
 from trilut.circuit.reach import ternary_tables
+from trilut.circuit.trit import CODES
 from trilut.data import load_dataset
 from trilut.files import make_directory, write_atomically
-from trilut.hdl import Classifier, write_verilog
+from trilut.hdl import Classifier, HardwareOptions, write_verilog
 from trilut.hdl.conversion import convert
-from trilut.hdl.gate import TRIT_CODE
 from trilut.hdl.layer import LayerPlan
-from trilut.hdl.sums.groupsum import score_width
 from trilut.report.tables import Table
-from trilut.synth import load_target, synthesize
+from trilut.synth import SynthesisSettings, load_target, synthesize
 from trilut.synth.cache import Cache
 
 BUILD = Path(__file__).resolve().parent.parent / "build"
@@ -123,8 +122,8 @@ def case_layer(netlist: Netlist, plan: LayerPlan, module: str, default: str) -> 
         net = netlist.num_inputs + gate
         a, b = trits[int(netlist.a[gate])], trits[int(netlist.b[gate])]
         rows = " ".join(
-            f"4'b{TRIT_CODE[row // 3 - 1]:02b}{TRIT_CODE[row % 3 - 1]:02b}: "
-            f"n{net} = 2'b{TRIT_CODE[int(trit)]:02b};"
+            f"4'b{CODES[row // 3 - 1]:02b}{CODES[row % 3 - 1]:02b}: "
+            f"n{net} = 2'b{CODES[int(trit)]:02b};"
             for row, trit in enumerate(tables[gate])
         )
         lines.append(f"reg [1:0] n{net};")
@@ -163,13 +162,13 @@ def plain_groupsum(head: Head, module: str, width: int, num_registers: int) -> s
 def baseline(netlist: Netlist, default: str, work: Path) -> Path:
     # With scores there is one sum a class, which is how one would write it.
     classifier = Classifier(
-        netlist, scores=True, layer_module=lambda plan: f"top_layer_{plan.level}"
+        netlist, HardwareOptions(scores=True), layer_module=lambda plan: f"top_layer_{plan.level}"
     )
     text = convert(classifier, "top", work)
     ours = re.search(r"^module top_groupsum\(.*?^endmodule\n", text, re.MULTILINE | re.DOTALL)
     assert ours is not None
     assert netlist.head is not None
-    width = score_width(netlist.head)
+    width = netlist.head.score_bits
     plain = plain_groupsum(netlist.head, "top_groupsum", width, num_registers=3)
     layers = [
         case_layer(netlist, plan, f"top_layer_{plan.level}", default) for plan in classifier.plans
@@ -181,7 +180,13 @@ def baseline(netlist: Netlist, default: str, work: Path) -> Path:
 
 def measure(path: Path, top: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as work:
-        result = synthesize(path, top, TARGET, out=Path(work), timeout=3600, cache=Cache(KEPT))
+        result = synthesize(
+            path,
+            top,
+            TARGET,
+            settings=SynthesisSettings(timeout=3600, cache=Cache(KEPT)),
+            out=Path(work),
+        )
     blocks: dict[str, int] = {}
     for block, cells in result.blocks.items():
         kind = "logic" if block.startswith("layer") else block
@@ -196,7 +201,9 @@ def compare(netlist: Netlist) -> dict[str, Any]:
         work = Path(directory)
         for version, default in (("zero", "2'b00"), ("x", "2'bxx")):
             figures[version] = measure(baseline(netlist, default, work), "top")
-        figures["ours"] = measure(write_verilog(netlist, work, target="ecp5").path, "trilut_top")
+        figures["ours"] = measure(
+            write_verilog(netlist, work, HardwareOptions(sums="ecp5")).path, "trilut_top"
+        )
     return figures
 
 
@@ -204,24 +211,25 @@ def route() -> dict[str, Any]:
     """Place and route a fully pipelined design with several seeds."""
     with tempfile.TemporaryDirectory() as directory:
         netlist = random_network([256, 256, 256, 64], 32, 2)
-        design = write_verilog(netlist, Path(directory), pipeline=1, target=ECP5.sums)
+        design = write_verilog(
+            netlist, Path(directory), HardwareOptions(pipeline=1, sums=ECP5.sums)
+        )
         results = [
             synthesize(
                 design.path,
                 design.top,
                 ECP5,
+                settings=SynthesisSettings(
+                    frequency=300, seed=seed, timeout=3600, cache=Cache(KEPT)
+                ),
                 out=Path(directory) / str(seed),
-                frequency=300,
-                seed=seed,
                 blocks=False,
-                timeout=3600,
-                cache=Cache(KEPT),
             )
             for seed in SEEDS
         ]
     cells = results[0].cells
     return {
-        "latency_cycles": design.latency,
+        "latency_cycles": design.interface.latency,
         "lut4": cells.lut4_equivalents,
         "ff": cells.ff,
         "fmax_mhz": [result.timing.fmax_mhz for result in results if result.timing is not None],

@@ -28,11 +28,10 @@ from trilut import Netlist
 from trilut.circuit.head import Head
 from trilut.errors import ToolError
 from trilut.files import write_atomically
-from trilut.hdl import Argmax, InputKind, write_verilog
+from trilut.hdl import Argmax, HardwareOptions, InputKind, write_verilog
 from trilut.hdl.conversion import convert
-from trilut.hdl.sums.groupsum import score_width
 from trilut.report.tables import Table
-from trilut.synth import synthesize
+from trilut.synth import SynthesisSettings, synthesize
 from trilut.synth.cache import Cache
 
 INPUTS, WIDTH, LAYERS, CLASSES, SAMPLES = 784, 2000, 3, 10, 64
@@ -174,7 +173,12 @@ def measure(name: str, netlist: Netlist) -> tuple[dict[str, Any], str]:
             path = work / "design.v"
             path.write_text(text)
             cells = synthesize(
-                path, "top", TARGET, out=work, blocks=False, timeout=3600, cache=Cache(KEPT)
+                path,
+                "top",
+                TARGET,
+                settings=SynthesisSettings(timeout=3600, cache=Cache(KEPT)),
+                out=work,
+                blocks=False,
             ).cells
             figures[scope] = {
                 "lut4": cells.lut4,
@@ -191,12 +195,11 @@ def our_verilog(name: str, netlist: Netlist, work: Path, *, scores: bool) -> str
     design = write_verilog(
         netlist,
         work,
-        pipeline=OURS[name],
-        input_kind=InputKind.TRITS,
-        scores=scores,
-        target=TARGET.sums,
+        HardwareOptions(
+            pipeline=OURS[name], input_kind=InputKind.TRITS, scores=scores, sums=TARGET.sums
+        ),
     )
-    width = CLASSES * score_width(netlist.head) if scores else (CLASSES - 1).bit_length()
+    width = CLASSES * netlist.head.score_bits if scores else netlist.head.class_bits
     port = "out_scores" if scores else "out_class"
     trits = ", ".join(f"i[{bit}], ~i[{bit}]" for bit in reversed(range(INPUTS)))
     return (
@@ -225,7 +228,7 @@ def peer_top(name: str, head: Head, *, argmax: bool = False) -> str:
   argmax argmax(.clk(clk), .en(1'b1), .i({{{signed}}}), .o(o));"""
     return f"""
 module top(input clk, input [{INPUTS - 1}:0] i,
-    output [{(CLASSES - 1).bit_length() - 1 if argmax else last}:0] o);
+    output [{netlist.head.class_bits - 1 if argmax else last}:0] o);
   wire [{last}:0] s;
   {module} peer({clock}.{bits}(i), .{scores}(s));
   {decide if argmax else "assign o = s;"}

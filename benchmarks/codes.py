@@ -26,7 +26,7 @@ from trilut.circuit.optimize import optimize
 from trilut.circuit.reach import reachable_rows, ternary_tables
 from trilut.files import make_directory
 from trilut.report.tables import Table
-from trilut.synth import synthesize
+from trilut.synth import SynthesisSettings, synthesize
 from trilut.synth.cache import Cache
 
 # The values that the two bits of a code stand for.
@@ -166,7 +166,12 @@ def num_luts(verilog: str) -> int:
         path = Path(directory) / "top.v"
         path.write_text(verilog)
         result = synthesize(
-            path, "top", TARGET, out=path.parent, blocks=False, timeout=3600, cache=Cache(KEPT)
+            path,
+            "top",
+            TARGET,
+            settings=SynthesisSettings(timeout=3600, cache=Cache(KEPT)),
+            out=path.parent,
+            blocks=False,
         )
     return result.cells.lut4_equivalents
 

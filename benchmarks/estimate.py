@@ -25,9 +25,9 @@ from trilut import Netlist
 from trilut.circuit.format import digest
 from trilut.data import load_dataset
 from trilut.files import write_atomically
-from trilut.hdl import write_verilog
+from trilut.hdl import HardwareOptions, write_verilog
 from trilut.hdl.estimate import PARTS, estimate
-from trilut.synth import load_target, synthesize
+from trilut.synth import SynthesisSettings, load_target, synthesize
 
 # MNIST with 1000 gates, which is not among these, was looked at while they were fitted.
 FITTED = ("digits, learned 1000", "digits, 1000·1000·1000·400")
@@ -66,9 +66,14 @@ def mapped(netlist: Netlist, part: str, cache: dict[str, dict[str, int]]) -> dic
     if key not in cache:
         target = dataclasses.replace(load_target(part), place_and_route=None)
         with tempfile.TemporaryDirectory() as directory:
-            design = write_verilog(netlist, Path(directory), target=target.sums)
+            design = write_verilog(netlist, Path(directory), HardwareOptions(sums=target.sums))
             result = synthesize(
-                design.path, design.top, target, out=Path(directory), blocks=False, timeout=3600
+                design.path,
+                design.top,
+                target,
+                settings=SynthesisSettings(timeout=3600),
+                out=Path(directory),
+                blocks=False,
             )
         cells = result.cells
         # A part has one of the two.

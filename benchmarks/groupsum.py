@@ -23,7 +23,7 @@ from trilut.files import make_directory
 from trilut.hdl.conversion import convert
 from trilut.hdl.sums.compressor import Plane
 from trilut.hdl.sums.groupsum import TritSum
-from trilut.synth import load_target, synthesize
+from trilut.synth import SynthesisSettings, load_target, synthesize
 from trilut.synth.carries import open_carries
 from trilut.synth.mapped import MappedDesign
 from trilut.tools import find_tool, run
@@ -118,7 +118,14 @@ def map_lut4(kind: str, size: int, target: str, part_name: str, work: Path) -> i
     """Return LUT4, and two for each CCU2C, by Yosys' count."""
     (work / "top.v").write_text(convert(component(kind, size, target), "top", work))
     part = replace(load_target(part_name), place_and_route=None)
-    result = synthesize(work / "top.v", "top", part, out=work, blocks=False, timeout=_TIMEOUT)
+    result = synthesize(
+        work / "top.v",
+        "top",
+        part,
+        settings=SynthesisSettings(timeout=_TIMEOUT),
+        out=work,
+        blocks=False,
+    )
     return result.cells.lut4_equivalents
 
 

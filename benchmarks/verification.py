@@ -16,7 +16,7 @@ import numpy as np
 
 from trilut import load, sim
 from trilut.circuit.encoder import FeatureVectors
-from trilut.hdl import write_verilog
+from trilut.hdl import HardwareOptions, write_verilog
 from trilut.verify.proof.formal import prove_design
 
 SMALL = [
@@ -43,21 +43,15 @@ def measure(path: Path, target: str) -> list[str]:
     vectors = FeatureVectors.concatenate(list(groups.values()))
     with tempfile.TemporaryDirectory() as scratch:
         work = Path(scratch)
-        design = write_verilog(net, work, target=target)
-        simulated = work / "simulated.v"
-        simulated.write_text(design.path.read_text() + design.models)
-        model, build = timed(
-            lambda: sim.build_rtl(net, simulated, design.top, out=work / "library")
-        )
+        design = write_verilog(net, work, HardwareOptions(sums=target))
+        model, build = timed(lambda: sim.build_rtl(net, design, out=work / "library"))
         answers, run = timed(lambda: model.predict(vectors))
         assert np.array_equal(answers, sim.predict(net, vectors, engine="reference"))
         # Called when the build begins, and when the simulation does.
         steps = []
         bench = sim.verify_rtl(
             net,
-            simulated,
-            design.top,
-            design.latency,
+            design,
             groups,
             out=work,
             progress=lambda step: steps.append(cpu_seconds()),

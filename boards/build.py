@@ -33,7 +33,7 @@ from trilut.boards.protocol import DEFAULT_BAUD
 from trilut.circuit.netlist import Netlist
 from trilut.errors import ToolError
 from trilut.files import make_directory, read_bytes, write_atomically
-from trilut.hdl.layer import LayerPlan
+from trilut.hdl.plan import LayerPlan
 from trilut.tools import Tool, find_tool, run
 
 __all__ = ["BoardBuild", "build_board", "program_board"]

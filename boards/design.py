@@ -27,12 +27,14 @@ from trilut.boards.protocol import (
 from trilut.boards.selftest import SelfTest, self_test_vectors
 from trilut.boards.uart import MIN_CYCLES_PER_BIT, UartReceiver, UartTransmitter
 from trilut.circuit.format import digest
+from trilut.circuit.interface import InputKind
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
 from trilut.errors import NetlistError, TrilutError
-from trilut.hdl.classifier import Classifier, InputKind
+from trilut.hdl import HardwareOptions
+from trilut.hdl.classifier import Classifier
 from trilut.hdl.fabric import layer_verilog
-from trilut.hdl.layer import LayerPlan
+from trilut.hdl.plan import LayerPlan
 
 __all__ = ["BoardDesign"]
 
@@ -115,9 +117,7 @@ class BoardDesign(wiring.Component):
         self.circuit = optimize(netlist).netlist
         self.classifier = Classifier(
             self.circuit,
-            pipeline=pipeline,
-            input_kind=InputKind.TRITS,
-            target=target,
+            HardwareOptions(pipeline=pipeline, input_kind=InputKind.TRITS, sums=target),
             encoded=True,
             input_register=False,
             layer_module=layer_module,

@@ -14,7 +14,7 @@ from trilut.boards.design import BoardDesign
 from trilut.circuit.netlist import Netlist
 from trilut.files import make_directory, write_atomically
 from trilut.hdl.conversion import convert
-from trilut.hdl.layer import LayerPlan
+from trilut.hdl.plan import LayerPlan
 from trilut.sim import Verilator, find_simulator
 
 __all__ = ["LineFaults", "LiveBoard", "SimulatedBoard", "build_simulation"]

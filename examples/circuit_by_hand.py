@@ -12,7 +12,7 @@ import numpy as np
 
 from trilut import Netlist
 from trilut.circuit.gates import NAMED_GATES
-from trilut.hdl import InputKind, write_verilog
+from trilut.hdl import HardwareOptions, InputKind, write_verilog
 
 AND, OR = NAMED_GATES["and"], NAMED_GATES["or"]
 
@@ -34,7 +34,7 @@ def main() -> None:
     net = majority()
     for trits in ([1, 1, 0], [1, 0, 0], [1, -1, 0], [-1, -1, 0]):
         print(trits, "->", int(net.evaluate([trits])[0, 0]))
-    design = write_verilog(net, Path("build/majority"), input_kind=InputKind.TRITS)
+    design = write_verilog(net, Path("build/majority"), HardwareOptions(input_kind=InputKind.TRITS))
     print(design.path)
     for level in net.verify(levels=["formal"]).levels:
         print(level.outcome.value, level.verdict)

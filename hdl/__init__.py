@@ -1,14 +1,23 @@
 """Hardware: netlists as Amaranth components, and Verilog out."""
 
-from trilut.hdl.argmax import Argmax
-from trilut.hdl.axi import AxiClassifier, BeatLoader
-from trilut.hdl.classifier import Classifier, InputKind, StreamClassifier
-from trilut.hdl.control import Control
-from trilut.hdl.encoder import FeatureEncoder
-from trilut.hdl.gate import Gate
-from trilut.hdl.layer import Layer
-from trilut.hdl.sums.groupsum import GroupSum
-from trilut.hdl.verilog import DesignFormat, VerilogDesign, write_logic, write_verilog
+from typing import TYPE_CHECKING
+
+from trilut.circuit.interface import InputKind
+from trilut.hdl.logic import write_logic
+from trilut.hdl.options import HardwareOptions
+from trilut.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from trilut.hdl.argmax import Argmax
+    from trilut.hdl.axi import AxiClassifier, BeatLoader
+    from trilut.hdl.classifier import Classifier, StreamClassifier
+    from trilut.hdl.control import Control
+    from trilut.hdl.design import Design
+    from trilut.hdl.encoder import FeatureEncoder
+    from trilut.hdl.gate import Gate
+    from trilut.hdl.layer import Layer
+    from trilut.hdl.sums.groupsum import GroupSum
+    from trilut.hdl.verilog import DesignFormat, write_verilog
 
 __all__ = [
     "Argmax",
@@ -16,14 +25,36 @@ __all__ = [
     "BeatLoader",
     "Classifier",
     "Control",
+    "Design",
     "DesignFormat",
     "FeatureEncoder",
     "Gate",
     "GroupSum",
+    "HardwareOptions",
     "InputKind",
     "Layer",
     "StreamClassifier",
-    "VerilogDesign",
     "write_logic",
     "write_verilog",
 ]
+
+# What needs Amaranth waits until somebody asks for it.
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "Argmax": "trilut.hdl.argmax",
+            "AxiClassifier": "trilut.hdl.axi",
+            "BeatLoader": "trilut.hdl.axi",
+            "Classifier": "trilut.hdl.classifier",
+            "Control": "trilut.hdl.control",
+            "Design": "trilut.hdl.design",
+            "DesignFormat": "trilut.hdl.verilog",
+            "FeatureEncoder": "trilut.hdl.encoder",
+            "Gate": "trilut.hdl.gate",
+            "GroupSum": "trilut.hdl.sums.groupsum",
+            "Layer": "trilut.hdl.layer",
+            "StreamClassifier": "trilut.hdl.classifier",
+            "write_verilog": "trilut.hdl.verilog",
+        },
+    )

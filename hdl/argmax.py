@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from trilut.circuit.head import Head
 from trilut.hdl.digits import DigitComparator
-from trilut.hdl.sums.groupsum import difference_width, score_width
+from trilut.hdl.sums.groupsum import difference_width
 
 __all__ = ["Argmax", "DifferenceArgmax", "decision_layout"]
 
@@ -20,12 +20,12 @@ __all__ = ["Argmax", "DifferenceArgmax", "decision_layout"]
 def decision_layout(head: Head, *, scores: bool = True) -> StructLayout:
     """Return the packing of a decision, with or without the scores."""
     fields = {
-        "chosen": unsigned((len(head.classes) - 1).bit_length()),
-        "margin": unsigned((2 * max(head.group_sizes)).bit_length()),
+        "chosen": unsigned(head.class_bits),
+        "margin": unsigned(head.margin_bits),
         "unknown": unsigned(1),
     }
     if scores:
-        fields["scores"] = ArrayLayout(signed(score_width(head)), len(head.classes))
+        fields["scores"] = ArrayLayout(signed(head.score_bits), len(head.classes))
     return StructLayout(fields)
 
 
@@ -59,7 +59,7 @@ class Argmax(wiring.Component):
 
     Members
     -------
-    i : :py:`In(ArrayLayout(signed(score_width(head)), len(head.classes)))`
+    i : :py:`In(ArrayLayout(signed(head.score_bits), len(head.classes)))`
         Scores.
     o : :py:`Out(decision_layout(head, scores=scores))`
         The decision; ``unknown`` is high if the margin is below the abstention margin, and on a
@@ -89,7 +89,7 @@ class Argmax(wiring.Component):
         self.latency = self._stages_per_round * (self.num_rounds + self._num_more_rounds) + 2
         super().__init__(
             {
-                "i": In(ArrayLayout(signed(score_width(head)), len(head.classes))),
+                "i": In(ArrayLayout(signed(head.score_bits), len(head.classes))),
                 **_decision_members(head, scores=scores, margin_port=margin_port),
             }
         )
@@ -134,7 +134,7 @@ class Argmax(wiring.Component):
         if not seconds:
             return _Leader(winner, 0)
         # One that had no match in some round has beaten the lowest score there is.
-        lowest = Const(-1 << score_width(self.head) - 1, signed(score_width(self.head)))
+        lowest = Const(-1 << self.head.score_bits - 1, signed(self.head.score_bits))
         beaten = zip_longest(right.beaten, left.beaten, fillvalue=lowest)
         return _Leader(
             winner,
@@ -151,7 +151,7 @@ class Argmax(wiring.Component):
         return leader
 
     def _keep(self, m: Module, name: str, leader: _Leader) -> _Leader:
-        shape = signed(score_width(self.head))
+        shape = signed(self.head.score_bits)
         index = leader.index
         if not isinstance(index, int):
             bits = (len(self.head.classes) - 1).bit_length()

@@ -2,19 +2,17 @@
 # A component may be made only to ask for its latency.
 """AXI4-Stream at both ends, with wide vectors sent over several beats."""
 
-from collections.abc import Mapping
+import dataclasses
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from trilut.hdl.classifier import Classifier, InputKind
+from trilut.circuit.interface import Axi
+from trilut.hdl.classifier import Classifier
 
-__all__ = ["MAX_BEAT_BITS", "AxiClassifier", "BeatLoader", "payload_ports"]
-
-MAX_BEAT_BITS = 1024
-"""The widest beats: other cores have no wider ones either."""
+__all__ = ["AxiClassifier", "BeatLoader"]
 
 
 class BeatLoader(wiring.Component):
@@ -105,16 +103,13 @@ class AxiClassifier(wiring.Component):
     Parameters
     ----------
     classifier : Classifier
-        The circuit.
-    beat_bits : int
-        Width of ``s_axis_tdata``, a multiple of 8 up to :data:`MAX_BEAT_BITS`.
-    presence_bits : bool
-        Whether packets say which features are there. If not, all of them always are.
+        The circuit. Its options say how wide a beat of ``s_axis_tdata`` is, and whether packets say
+        which features are there; if not, all of them always are.
 
     Attributes
     ----------
-    packet, result : dict of str to range
-        Where the ``in_`` ports lie in a packet, and the ``out_`` ports in a result.
+    interface : Interface
+        Its ports, and where those of the classifier lie in a packet and in a result.
 
     Members
     -------
@@ -129,33 +124,26 @@ class AxiClassifier(wiring.Component):
         for all results that are decided while it is there.
     """
 
-    def __init__(self, classifier: Classifier, *, beat_bits: int = 32, presence_bits: bool = True):
-        if beat_bits < 8 or beat_bits % 8:
-            raise ValueError(f"Beats of an AXI stream are whole bytes, not {beat_bits} bits")
-        if beat_bits > MAX_BEAT_BITS:
-            raise ValueError(
-                f"Beats of an AXI stream have up to {MAX_BEAT_BITS} bits, not {beat_bits}"
-            )
+    def __init__(self, classifier: Classifier):
+        beat_bits = classifier.options.axi_beat_bits
+        if beat_bits is None:
+            raise ValueError("The options of the classifier have no beats of an AXI stream")
         self.classifier = classifier
-        self.presence_bits = presence_bits
-        inputs, outputs = (payload_ports(classifier, side) for side in ("in_", "out_"))
-        if not presence_bits:
-            inputs.pop("in_present", None)
-        self._inputs = inputs.values()
-        self._outputs = outputs.values()
-        self.packet = _places(inputs)
-        self.result = _places(outputs, alignment=8)
-        self._loader = BeatLoader(sum(map(len, self._inputs)), beat_bits)
-        self.num_beats = self._loader.num_beats
         self.latency = classifier.latency + 1
-        result_bits = sum(_whole_bytes(port) for port in self._outputs)
+        self.interface = dataclasses.replace(
+            classifier.interface,
+            latency=self.latency,
+            axi=Axi(beat_bits, classifier.options.presence_bits),
+        )
+        self._loader = BeatLoader(sum(map(len, self.interface.packet.values())), beat_bits)
+        self.num_beats = self._loader.num_beats
         super().__init__(
             {
                 "s_axis_tdata": In(beat_bits),
                 "s_axis_tvalid": In(1),
                 "s_axis_tready": Out(1),
                 "s_axis_tlast": In(1),
-                "m_axis_tdata": Out(result_bits),
+                "m_axis_tdata": Out(self.interface.result_bits),
                 "m_axis_tvalid": Out(1),
                 "m_axis_tready": In(1),
                 "m_axis_tlast": Out(1),
@@ -168,48 +156,28 @@ class AxiClassifier(wiring.Component):
         m = Module()
         m.submodules.loader = loader = self._loader
         m.submodules.classifier = core = self.classifier
+        inputs = [Value.cast(getattr(core, name)) for name in self.interface.packet]
+        outputs = [Value.cast(getattr(core, name)) for name in self.interface.result]
         m.d.comb += [
             loader.beat.eq(self.s_axis_tdata),
             loader.last.eq(self.s_axis_tlast),
             loader.beat_valid.eq(self.s_axis_tvalid),
             self.s_axis_tready.eq(loader.beat_ready),
             self.framing_error.eq(loader.framing_error),
-            Cat(self._inputs).eq(loader.vector),
+            Cat(inputs).eq(loader.vector),
             core.in_valid.eq(loader.vector_valid),
             loader.vector_ready.eq(core.in_ready),
-            self.m_axis_tdata.eq(Cat(_padded(port) for port in self._outputs)),
+            self.m_axis_tdata.eq(Cat(_padded(port) for port in outputs)),
             self.m_axis_tvalid.eq(core.out_valid),
             self.m_axis_tlast.eq(1),
             core.out_ready.eq(self.m_axis_tready),
             *(getattr(core, name).eq(getattr(self, name)) for name in core.margin_members),
         ]
-        if not self.presence_bits and core.input_kind is InputKind.FEATURES:
+        if hasattr(core, "in_present") and "in_present" not in self.interface.packet:
             m.d.comb += core.in_present.eq(~0)
         return m
 
 
-def payload_ports(classifier: Classifier, prefix: str) -> dict[str, Any]:
-    """Return the ports of one side without the handshake, as plain values."""
-    return {
-        name: Value.cast(getattr(classifier, name))
-        for name in classifier.signature.members
-        if name.startswith(prefix) and not name.endswith(("_valid", "_ready"))
-    }
-
-
-def _places(ports: Mapping[str, Any], *, alignment: int = 1) -> dict[str, range]:
-    """Return the bits of ports that stand side by side, each from a multiple of the alignment."""
-    places = {}
-    first = 0
-    for name, port in ports.items():
-        places[name] = range(first, first + len(port))
-        first += len(port) + -len(port) % alignment
-    return places
-
-
-def _whole_bytes(port: Any) -> int:
-    return -(-len(port) // 8) * 8
-
-
 def _padded(port: Any) -> Any:
-    return Cat(port, Const(0, _whole_bytes(port) - len(port)))
+    """Return a port with zeros up to a whole number of bytes."""
+    return Cat(port, Const(0, -len(port) % 8))

@@ -5,7 +5,6 @@
 import dataclasses
 import re
 from collections.abc import Callable
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -15,27 +14,23 @@ from amaranth.lib.data import ArrayLayout, StructLayout
 from amaranth.lib.wiring import In, Out
 from numpy.typing import NDArray
 
+from trilut.circuit.interface import InputKind, Interface, input_ports, margin_port, output_ports
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.reach import possible_values, reachable_rows
 from trilut.errors import NetlistError
 from trilut.hdl.argmax import Argmax, DifferenceArgmax
 from trilut.hdl.control import Control
 from trilut.hdl.encoder import FeatureEncoder
-from trilut.hdl.layer import Layer, LayerPlan, plan_layers
+from trilut.hdl.layer import Layer
+from trilut.hdl.options import HardwareOptions
+from trilut.hdl.plan import LayerPlan, plan_layers
 from trilut.hdl.sums.groupsum import GroupSum, ScoreDifference, TritSum
 
-__all__ = ["Classifier", "InputKind", "StreamClassifier"]
+__all__ = ["Classifier", "StreamClassifier"]
 
 _ENCODER_SIGNAL = re.compile(r"(?:.*\.)?encoder\.o\[([0-9]+)\]")
 _LAYER_SIGNAL = re.compile(r"(?:.*\.)?layer_([0-9]+)\.([io])\[([0-9]+)\]")
 _SUM_SIGNAL = re.compile(r"(?:.*\.)?groupsum\.(?:i|class_([0-9]+)_input)\[([0-9]+)\]")
-
-
-class InputKind(StrEnum):
-    """What enters the hardware."""
-
-    FEATURES = "features"
-    TRITS = "trits"
 
 
 class Classifier(wiring.Component):
@@ -49,31 +44,27 @@ class Classifier(wiring.Component):
     ----------
     netlist : Netlist
         The circuit. Without a head the results are its output trits.
-    pipeline : int
-        Number of layers between registers.
-    input_kind : InputKind
-        Feature vectors for the encoder, or trits. A netlist without an encoder takes trits only.
-    target : str
-        What the sums are made of: ``generic``, or the carry chains of a family; see
-        :data:`SUM_TARGETS`.
-    scores : bool
-        Whether the scores come out too. Without them, two classes take one sum and not two.
-    margin_port : bool
-        Whether a port sets the abstention margin, and not the netlist.
+    options : HardwareOptions, optional
+        Its pipeline, input, sums, scores and port of the margin. A netlist without an encoder takes
+        trits only.
     encoded : bool
         Whether trits come from a design that encodes by the netlist's own encoder: what the encoder
         cannot make is then a don't-care.
-    input_register : bool
+    input_register : bool, optional
         Whether a register stands before the layers. A design that holds its vectors in registers
-        until they are taken needs none.
+        until they are taken needs none. By default the options say it.
     layer_module : callable, optional
         Gives the name of the Verilog module to instantiate for a layer, as made by
         :func:`layer_verilog`. By default the layers are built in Amaranth.
 
     Attributes
     ----------
+    options : HardwareOptions
+        What shaped it.
     plans : list of LayerPlan
         The layers.
+    interface : Interface
+        Its ports.
     latency : int
         Clock cycles from the edge that takes a vector to the edge at which its result can be taken.
 
@@ -100,43 +91,49 @@ class Classifier(wiring.Component):
     def __init__(
         self,
         netlist: Netlist,
+        options: HardwareOptions | None = None,
         *,
-        pipeline: int = 2,
-        input_kind: InputKind = InputKind.FEATURES,
-        target: str = "generic",
-        scores: bool = False,
-        margin_port: bool = False,
         encoded: bool = False,
-        input_register: bool = True,
+        input_register: bool | None = None,
         layer_module: Callable[[LayerPlan], str] | None = None,
     ):
-        if pipeline < 1:
-            raise ValueError(f"There is a register every 1 or more layers, not {pipeline}")
-        encoder = netlist.encoder if input_kind is InputKind.FEATURES else None
-        if input_kind is InputKind.FEATURES and encoder is None:
+        self.options = options = (options or HardwareOptions()).for_netlist(netlist)
+        is_features = options.input_kind is InputKind.FEATURES
+        encoder = netlist.encoder if is_features else None
+        if is_features and encoder is None:
             raise NetlistError(
                 f"Netlist {netlist.name!r} has no encoder, so its hardware can only take trits"
             )
         # Whoever drives trits need not drive only what the encoder could make.
         keeps_encoder = encoded or encoder is not None
         self.netlist = netlist if keeps_encoder else dataclasses.replace(netlist, encoder=None)
-        self.input_kind = input_kind
+        if input_register is None:
+            input_register = options.has_input_register
         self.input_register = input_register
         self.layer_module = layer_module
         self._encoder = None
         if encoder:
-            self._encoder = FeatureEncoder(encoder, pipeline=pipeline, registered=input_register)
+            self._encoder = FeatureEncoder(
+                encoder, pipeline=options.pipeline, registered=input_register
+            )
         rows = reachable_rows(self.netlist)
-        self._sum, self._argmax = _head_blocks(
-            self.netlist, rows, pipeline, target, scores=scores, margin_port=margin_port
-        )
+        self._sum, self._argmax = _head_blocks(self.netlist, rows, options)
         # The sum has a register of its own at its input, in the code that suits it.
-        self.plans = plan_layers(self.netlist, pipeline, register_last=self._sum is None, rows=rows)
+        self.plans = plan_layers(
+            self.netlist, options.pipeline, register_last=self._sum is None, rows=rows
+        )
         input_stages = self._encoder.latency if self._encoder else int(input_register)
         self._num_stages = input_stages + sum(plan.registered for plan in self.plans)
         if self._sum is not None and self._argmax is not None:
             self._num_stages += self._sum.latency + self._argmax.latency
         self.latency = self._num_stages + 1
+        head = netlist.head
+        self.interface = Interface(
+            input_ports(encoder, netlist.num_inputs),
+            output_ports(head, len(netlist.outputs), scores=options.scores),
+            self.latency,
+            margin_port(head) if head is not None and options.margin_port else None,
+        )
         super().__init__({**self._input_members(), **self._output_members()})
 
     @property
@@ -259,28 +256,24 @@ class Classifier(wiring.Component):
 
 
 def _head_blocks(
-    netlist: Netlist,
-    rows: NDArray[np.bool_],
-    pipeline: int,
-    target: str,
-    *,
-    scores: bool,
-    margin_port: bool,
+    netlist: Netlist, rows: NDArray[np.bool_], options: HardwareOptions
 ) -> tuple[TritSum | None, Argmax | DifferenceArgmax | None]:
     """Return the sum and the argmax of a netlist with a head."""
-    if netlist.head is None:
+    head = netlist.head
+    if head is None:
         return None, None
+    pipeline, scores = options.pipeline, options.scores
     possible = possible_values(netlist, rows)[netlist.outputs]
     values = [tuple((np.flatnonzero(row) - 1).tolist()) or (0,) for row in possible]
-    if len(netlist.head.classes) == 2 and not scores:
+    if len(head.classes) == 2 and not scores:
         difference = ScoreDifference(
-            netlist.head, pipeline, values=values, target=target, input_register=True
+            head, pipeline, values=values, target=options.sums, input_register=True
         )
-        return difference, DifferenceArgmax(netlist.head, margin_port=margin_port)
+        return difference, DifferenceArgmax(head, margin_port=options.margin_port)
     groupsum = GroupSum(
-        netlist.head, pipeline, values=values, exact=scores, target=target, input_register=True
+        head, pipeline, values=values, exact=scores, target=options.sums, input_register=True
     )
-    argmax = Argmax(netlist.head, scores=scores, margin_port=margin_port, pipeline=pipeline)
+    argmax = Argmax(head, scores=scores, margin_port=options.margin_port, pipeline=pipeline)
     return groupsum, argmax
 
 
@@ -301,16 +294,15 @@ class StreamClassifier(wiring.Component):
 
     def __init__(self, classifier: Classifier):
         self.classifier = classifier
-        ports = classifier.signature.members
+        ports = classifier.interface
         payload = {
             flow: StructLayout(
                 {
-                    name.removeprefix(prefix): member.shape
-                    for name, member in ports.items()
-                    if name.startswith(prefix) and not name.endswith(("_valid", "_ready"))
+                    port.name.removeprefix(prefix): classifier.signature.members[port.name].shape
+                    for port in side
                 }
             )
-            for flow, prefix in (("i", "in_"), ("o", "out_"))
+            for flow, prefix, side in (("i", "in_", ports.inputs), ("o", "out_", ports.outputs))
         }
         super().__init__(
             {

@@ -19,9 +19,11 @@ from typing import Any
 from trilut.circuit.encoder import Encoder
 from trilut.circuit.formula import Formula
 from trilut.circuit.head import Head
+from trilut.circuit.interface import InputKind
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
-from trilut.hdl.classifier import Classifier, InputKind
+from trilut.hdl import HardwareOptions
+from trilut.hdl.classifier import Classifier
 from trilut.hdl.sums.compressor import FALSE, TRUE, Adder, Bit, Cell, Chain, Plane, TritAdder
 from trilut.hdl.sums.groupsum import TritSum
 
@@ -39,7 +41,7 @@ class Part:
     lut_inputs : int
         How many inputs they have.
     sums : str
-        What sums are made of; see :data:`trilut.hdl.sums.groupsum.SUM_TARGETS`.
+        What sums are made of; see :data:`trilut.hdl.sums.plan.SUM_TARGETS`.
     carry_step : int
         A carry chain takes a multiple of so many tables.
     inner : float
@@ -173,9 +175,11 @@ def estimate(netlist: Netlist, part: str = "ecp5", *, pipeline: int = 2) -> Esti
     facts = PARTS[part]
     design = Classifier(
         optimize(netlist).netlist,
-        pipeline=pipeline,
-        input_kind=InputKind.TRITS if netlist.encoder is None else InputKind.FEATURES,
-        target=facts.sums,
+        HardwareOptions(
+            pipeline=pipeline,
+            input_kind=InputKind.TRITS if netlist.encoder is None else InputKind.FEATURES,
+            sums=facts.sums,
+        ),
     )
     cover = _Cover(facts.lut_inputs)
     inputs = {net: (cover.source(), cover.source()) for net in range(netlist.num_inputs)}

@@ -11,7 +11,7 @@ import numpy as np
 from trilut.circuit.formula import Formula
 from trilut.circuit.gates import gate_id, gate_name
 from trilut.circuit.netlist import Netlist
-from trilut.hdl.layer import LayerPlan
+from trilut.hdl.plan import LayerPlan
 
 __all__ = ["fabric_verilog", "layer_verilog"]
 

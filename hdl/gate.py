@@ -8,12 +8,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from trilut.circuit.formula import Formula, gate_formulas
+from trilut.circuit.trit import CODES, MINUS, PLUS
 from trilut.errors import NetlistError
 
-__all__ = ["TRIT_CODE", "Gate", "gate_expression"]
-
-TRIT_CODE = {-1: 0b01, 0: 0b00, 1: 0b10}
-"""The two bits of a trit: bit 1 = [v = +1], bit 0 = [v = −1]. The code 11 is illegal."""
+__all__ = ["Gate", "gate_expression"]
 
 
 class Gate(wiring.Component):
@@ -40,7 +38,7 @@ class Gate(wiring.Component):
     o: Out(2)
 
     def __init__(self, table: Sequence[int]):
-        if len(table) != 9 or any(trit not in TRIT_CODE for trit in table):
+        if len(table) != 9 or any(trit not in CODES for trit in table):
             raise NetlistError(f"A gate's table is {list(table)}, expected 9 trits")
         self.table = tuple(int(trit) for trit in table)
         super().__init__()
@@ -62,5 +60,8 @@ def gate_expression(formulas: tuple[Formula, Formula], a: Any, b: Any) -> Any:
         Dual-rail trits.
     """
     plus, minus = formulas
-    bits = {"a_plus": a[1], "a_minus": a[0], "b_plus": b[1], "b_minus": b[0], "one": Const(1, 1)}
+    bits = {
+        **{"a_plus": a[PLUS], "a_minus": a[MINUS], "b_plus": b[PLUS], "b_minus": b[MINUS]},
+        "one": Const(1, 1),
+    }
     return Cat(minus.build(bits), plus.build(bits))

@@ -3,54 +3,24 @@
 from collections.abc import Iterator
 from importlib.metadata import version
 
-from amaranth.hdl import Shape
-from amaranth.lib.wiring import In
-
 from trilut.circuit.format import digest
+from trilut.circuit.interface import Interface
 from trilut.circuit.netlist import Netlist
-from trilut.hdl.axi import AxiClassifier
-from trilut.hdl.classifier import Classifier
+from trilut.hdl.options import HardwareOptions
 from trilut.text import quote
 
 __all__ = ["design_header", "origin_lines"]
 
 # Of what comes from the netlist, for each line: Icarus cannot read a comment of 16 KB.
 _MOST_CHARACTERS = 4000
-_TRIT = "two bits a trit: 10 is +1, 01 is -1, 00 is 0, 11 is forbidden"
-_PORTS = {
-    "clk": "clock, rising edge",
-    "rst": "synchronous reset, empties the pipeline",
-    "in_valid": "a vector is there",
-    "in_ready": "it is taken at this edge",
-    "in_features": "values, as listed above",
-    "in_present": "bit f is 0 if feature f is missing",
-    "in_trits": _TRIT,
-    "abstain_margin": "abstain below this margin",
-    "out_valid": "a result is there, and holds until it is taken",
-    "out_ready": "it is taken at this edge",
-    "out_class": "class with the highest score, the lowest on a tie",
-    "out_margin": "margin, the highest score minus the second highest",
-    "out_unknown": "the circuit abstains",
-    "out_scores": "scores in two's complement, class 0 in the lowest bits",
-    "out_trits": _TRIT,
-    "s_axis_tdata": "a packet as listed above, lowest bits first; the rest is ignored",
-    "s_axis_tvalid": "a beat is there",
-    "s_axis_tready": "it is taken at this edge",
-    "s_axis_tlast": "last beat of a packet",
-    "m_axis_tdata": "a result as listed above; the rest is 0",
-    "m_axis_tvalid": "a result is there, and holds until it is taken",
-    "m_axis_tready": "it is taken at this edge",
-    "m_axis_tlast": "always 1: a result is one beat",
-    "framing_error": "a packet of a wrong length was dropped",
-}
 
 
 def design_header(
     netlist: Netlist,
-    component: Classifier | AxiClassifier,
-    top: str,
+    circuit: Netlist,
+    interface: Interface,
+    options: HardwareOptions,
     *,
-    options: str,
     yosys: str,
 ) -> str:
     """Return comment lines; text from the netlist is quoted as JSON, so it cannot end a line.
@@ -59,30 +29,27 @@ def design_header(
 
     Parameters
     ----------
-    netlist : Netlist
-        What the design was asked to compute, before it was optimised.
-    component : Classifier or AxiClassifier
-        The design.
-    options : str
-        As on the command line.
+    netlist, circuit : Netlist
+        What the design was asked to compute, and what was built.
     yosys : str
         The version that wrote the Verilog.
     """
-    classifier = component.classifier if isinstance(component, AxiClassifier) else component
-    lines = origin_lines(netlist, classifier.netlist, options, tools=f", yosys {yosys}")
-    lines.append(f"// latency: {component.latency} cycles{_rate(component)}")
+    tools = f", amaranth {version('amaranth')}, yosys {yosys}"
+    lines = origin_lines(netlist, circuit, options.command_line, tools=tools)
+    lines.append(f"// latency: {interface.latency} cycles{_rate(interface)}")
     if netlist.head is not None:
-        margin = "abstain_margin" if classifier.margin_members else netlist.head.abstain_margin
+        port = interface.margin
+        margin = netlist.head.abstain_margin if port is None else port.name
         lines.append(f"// abstains: on a tie, and if the margin is below {margin}")
         lines += [
             f"// class {index}: {quote(name, _MOST_CHARACTERS)}"
             for index, name in enumerate(netlist.head.classes)
         ]
-    if isinstance(component, AxiClassifier):
-        lines += [*_packet_lines(component), *_result_lines(component)]
-    elif classifier.netlist.encoder is not None:
-        lines += _feature_lines(classifier.netlist, "in_features")
-    lines += _example(component, top)
+    if interface.axi is not None:
+        lines += [*_packet_lines(circuit, interface), *_result_lines(interface)]
+    elif circuit.encoder is not None:
+        lines += _feature_lines(circuit, "in_features")
+    lines += _example(interface, options.top)
     return "\n".join(lines) + "\n"
 
 
@@ -98,15 +65,15 @@ def origin_lines(netlist: Netlist, built: Netlist, options: str, *, tools: str =
         "built": f"{built.num_gates} gates in {built.depth} layers",
         "nets": "numbers in comments are those of the built circuit (optimised unless "
         "--no-optimize): inputs, then gates",
-        "made by": f"trilut {version('trilut')}, amaranth {version('amaranth')}{tools}",
+        "made by": f"trilut {version('trilut')}{tools}",
         "options": options,
     }
     return [f"// {key + ':':9}{value}" for key, value in facts.items()]
 
 
-def _rate(component: Classifier | AxiClassifier) -> str:
-    if isinstance(component, AxiClassifier):
-        return f" from the last of {component.num_beats} beats, one vector per packet"
+def _rate(interface: Interface) -> str:
+    if interface.axi is not None:
+        return f" from the last of {interface.num_beats} beats, one vector per packet"
     return ", one vector per cycle"
 
 
@@ -123,32 +90,31 @@ def _feature_lines(netlist: Netlist, vector: str) -> Iterator[str]:
         first += feature.bits
 
 
-def _packet_lines(component: AxiClassifier) -> Iterator[str]:
-    for name, bits in component.packet.items():
+def _packet_lines(circuit: Netlist, interface: Interface) -> Iterator[str]:
+    for name, bits in interface.packet.items():
         if name == "in_features":
-            yield from _feature_lines(component.classifier.netlist, "packet")
+            yield from _feature_lines(circuit, "packet")
         else:
-            yield f"// packet{_places(bits.start, len(bits))}: {_PORTS[name]}"
+            yield f"// packet{_places(bits.start, len(bits))}: {interface.port(name).meaning}"
 
 
-def _result_lines(component: AxiClassifier) -> Iterator[str]:
-    for name, bits in component.result.items():
-        yield f"// m_axis_tdata{_places(bits.start, len(bits))}: {_PORTS[name]}"
+def _result_lines(interface: Interface) -> Iterator[str]:
+    for name, bits in interface.result.items():
+        places = _places(bits.start, len(bits))
+        yield f"// m_axis_tdata{places}: {interface.port(name).meaning}"
 
 
 def _places(first: int, width: int) -> str:
     return f"[{first + width - 1}:{first}]" if width > 1 else f"[{first}]"
 
 
-def _example(component: Classifier | AxiClassifier, top: str) -> list[str]:
+def _example(interface: Interface, top: str) -> list[str]:
     """Return an instantiation with the direction, width and meaning of every port."""
-    members = [("clk", 1, "input"), ("rst", 1, "input")]
-    for name, member in component.signature.members.items():
-        direction = "input" if member.flow == In else "output"
-        members.append((name, Shape.cast(member.shape).width, direction))
+    ports = interface.ports
     lines = [
-        f"//     .{name}({name}){',' if index + 1 < len(members) else ' '}"
-        f"  // {direction}{f' {_places(0, width)}' if width > 1 else ''}: {_PORTS[name]}"
-        for index, (name, width, direction) in enumerate(members)
+        f"//     .{port.name}({port.name}){',' if port is not ports[-1] else ' '}  "
+        f"// {port.direction}{f' {_places(0, port.width)}' if port.width > 1 else ''}: "
+        f"{port.meaning}"
+        for port in ports
     ]
     return ["//", f"//   {top} {top}_instance (", *lines, "//   );"]

@@ -1,100 +1,17 @@
 """One layer of the fabric: the gates of one level, and the wires that pass it by."""
 
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.data import ArrayLayout
 from amaranth.lib.wiring import In, Out
-from numpy.typing import NDArray
 
-from trilut.circuit.formula import Formula, netlist_formulas
 from trilut.circuit.netlist import Netlist
-from trilut.circuit.reach import level_gates, reachable_rows, ternary_tables
 from trilut.hdl.gate import gate_expression
+from trilut.hdl.plan import LayerPlan
 
-__all__ = ["Layer", "LayerPlan", "plan_layers"]
-
-
-@dataclass(frozen=True, slots=True)
-class LayerPlan:
-    """Which nets one layer reads, makes and hands on.
-
-    Parameters
-    ----------
-    level : int
-        The level of the gates, from 1.
-    gates : tuple of int
-        The gates of the netlist that stand in this layer.
-    formulas : tuple of (Formula, Formula)
-        The planes plus and minus of each of them.
-    nets_in : tuple of int
-        The nets that enter, in the order of the input vector.
-    nets_out : tuple of int
-        The nets that leave: those that a later layer or an output needs.
-    registered : bool
-        Whether the output is a register.
-    """
-
-    level: int
-    gates: tuple[int, ...]
-    formulas: tuple[tuple[Formula, Formula], ...]
-    nets_in: tuple[int, ...]
-    nets_out: tuple[int, ...]
-    registered: bool
-
-
-def plan_layers(
-    netlist: Netlist,
-    pipeline: int | None,
-    *,
-    register_last: bool = True,
-    rows: NDArray[np.bool_] | None = None,
-) -> list[LayerPlan]:
-    """Cut a netlist into layers by level.
-
-    There is a register every ``pipeline`` levels, none if that is None, and one after the last
-    level if that is asked for.
-
-    The first layer reads all inputs, and the last one hands on exactly the netlist's outputs, in
-    their order. Each gate has the cheapest formulas for the rows of its table that can occur, which
-    are :func:`reachable_rows` unless the caller has them already.
-    """
-    if rows is None:
-        rows = reachable_rows(netlist)
-    formulas = netlist_formulas(ternary_tables(netlist), rows)
-    last_use = _last_use(netlist)
-    nets = np.arange(netlist.num_inputs)
-    plans = []
-    for level, gates in enumerate(level_gates(netlist), start=1):
-        is_last = level == netlist.depth
-        available = np.concatenate([nets, netlist.num_inputs + gates])
-        nets_out = netlist.outputs if is_last else available[last_use[available] > level]
-        plans.append(
-            LayerPlan(
-                level,
-                tuple(gates.tolist()),
-                tuple(formulas[gate] for gate in gates.tolist()),
-                tuple(nets.tolist()),
-                tuple(nets_out.tolist()),
-                registered=pipeline is not None
-                and (register_last if is_last else level % pipeline == 0),
-            )
-        )
-        nets = nets_out
-    return plans
-
-
-def _last_use(netlist: Netlist) -> NDArray[np.int64]:
-    """Return the highest level that reads each net; an output is read after the last one."""
-    last_use = np.zeros(netlist.num_nets, dtype=np.int64)
-    levels = netlist.levels[netlist.num_inputs :]
-    np.maximum.at(last_use, netlist.a, levels)
-    np.maximum.at(last_use, netlist.b, levels)
-    last_use[netlist.outputs] = netlist.depth + 1
-    return last_use
+__all__ = ["Layer"]
 
 
 class Layer(wiring.Component):

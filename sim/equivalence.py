@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from trilut.circuit.encoder import Encoder, FeatureVectors
 from trilut.circuit.gates import truth_values
+from trilut.circuit.interface import Vectors
 from trilut.circuit.netlist import Netlist
 from trilut.errors import NetlistError
-from trilut.sim.bench.stimulus import Vectors, stimulus
+from trilut.sim.bench.stimulus import stimulus
 from trilut.sim.engines.dispatch import evaluate
 
 __all__ = [

@@ -9,15 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.trit import CODES
 from trilut.errors import NetlistError
 from trilut.extras import require
 from trilut.files import write_atomically
 from trilut.sim.probe import net_values
 
 __all__ = ["write_vcd"]
-
-# The dual-rail code of the hardware: bit 1 is [v = +1], bit 0 is [v = −1].
-_CODES = {-1: 0b01, 0: 0b00, 1: 0b10}
 
 
 def write_vcd(
@@ -81,7 +79,7 @@ def _ports(net: Netlist) -> dict[str, int]:
 
 
 def _coded(values: NDArray[np.int8]) -> NDArray[np.int64]:
-    return np.array([_CODES[-1], _CODES[0], _CODES[1]])[values + 1]
+    return np.array([CODES[-1], CODES[0], CODES[1]])[values + 1]
 
 
 def _head_signals(

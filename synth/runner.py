@@ -7,6 +7,7 @@ import re
 import statistics
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,14 @@ from trilut.synth.target import PlaceAndRoute, Target
 from trilut.synth.traffic import Traffic
 from trilut.tools import Tool, find_tool, run
 
-__all__ = ["SynthesisError", "find_tools", "run_step", "synthesize", "tool_version"]
+__all__ = [
+    "SynthesisError",
+    "SynthesisSettings",
+    "find_tools",
+    "run_step",
+    "synthesize",
+    "tool_version",
+]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _UTILIZATION = re.compile(r"^Info:\s+(\w+):\s*([0-9]+)/\s*([0-9]+)\s+[0-9]+%", re.MULTILINE)
@@ -37,6 +45,34 @@ rename -hide w:*[[]*
 """
 # However many designs are under way, as many tools run as there are cores.
 _SLOTS = threading.BoundedSemaphore(os.cpu_count() or 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SynthesisSettings:
+    """What is asked of the tools.
+
+    Parameters
+    ----------
+    frequency : float
+        Clock frequency to aim at, in MHz. Missing it is not an error.
+    seed : int
+        Seed of the placer.
+    num_seeds : int
+        How many seeds to try, from ``seed`` on, in parallel up to the number of cores.
+    liberty : Path, optional
+        Standard cells for an ASIC, instead of the target's own.
+    timeout : float
+        Seconds that each step may take.
+    cache : Cache, optional
+        Where steps that have run before are looked up and those that run are kept.
+    """
+
+    frequency: float = 200.0
+    seed: int = 1
+    num_seeds: int = 1
+    liberty: Path | None = None
+    timeout: float = 600.0
+    cache: Cache | None = None
 
 
 class SynthesisError(ToolError):
@@ -61,14 +97,9 @@ def synthesize(
     target: Target,
     *,
     out: Path,
-    frequency: float = 200.0,
-    seed: int = 1,
-    num_seeds: int = 1,
-    liberty: Path | None = None,
+    settings: SynthesisSettings | None = None,
     blocks: bool = True,
     traffic: Traffic | None = None,
-    timeout: float = 600.0,
-    cache: Cache | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> SynthesisResult:
     """Map a design to a target, place and route it, and report its area and timing.
@@ -84,23 +115,13 @@ def synthesize(
         Name of its top module, a plain identifier.
     out : Path
         Directory for scripts, netlists and the logs of all tools; made if necessary.
-    frequency : float
-        Clock frequency to aim at, in MHz. Missing it is not an error.
-    seed : int
-        Seed of the placer.
-    num_seeds : int
-        How many seeds to try, from ``seed`` on, in parallel up to the number of cores.
-    liberty : Path, optional
-        Standard cells for an ASIC, instead of the target's own.
+    settings : SynthesisSettings, optional
+        What is asked of the tools.
     blocks : bool
         Whether to map the design a second time for the area of each block.
     traffic : Traffic, optional
         How vectors reach the design, for the energy of an ASIC; by default one enters in each
         cycle. A design that takes packets has no energy without it.
-    timeout : float
-        Seconds that each step may take.
-    cache : Cache, optional
-        Where steps that have run before are looked up and those that run are kept.
     progress : callable, optional
         Called with the name of each step when it begins.
 
@@ -117,17 +138,19 @@ def synthesize(
     """
     if not _IDENTIFIER.fullmatch(top):
         raise ValueError(f"Top module name {top!r} is not a plain Verilog identifier")
-    if liberty is not None and not target.library:
+    wanted = settings or SynthesisSettings()
+    if wanted.liberty is not None and not target.library:
         raise ToolError(f"Target {target.name!r} is no ASIC and takes no liberty file")
     say = progress or (lambda step: None)
     tools = find_tools(target)
     versions = {
-        name: tool_version(tool, make_directory(out), timeout) for name, tool in tools.items()
+        name: tool_version(tool, make_directory(out), wanted.timeout)
+        for name, tool in tools.items()
     }
     # The scripts name only files in the work directory: no text of the user's enters them.
     write_atomically(out / "design.v", read_bytes(verilog))
-    library = load_library(target.library, liberty, progress=say) if target.library else None
-    steps = _Steps(out, timeout, say, cache, versions, library, frequency)
+    library = load_library(target.library, wanted.liberty, progress=say) if target.library else None
+    steps = _Steps(out, wanted, say, versions, library)
 
     if library is not None:
         target = library.target(target)
@@ -152,7 +175,7 @@ def synthesize(
     if cells.ff and not design.has_clock and (target.place_and_route or library):
         raise ToolError(f"Module {top!r} has {cells.ff} flip-flops but no port 'clk'")
     if library is not None:
-        return AsicDesign(design, library, traffic).complete(result, frequency)
+        return AsicDesign(design, library, traffic).complete(result, wanted.frequency)
     if target.place_and_route is None:
         return result
     ports = design.register_ports(target.place_and_route.register, target.place_and_route.clock)
@@ -165,7 +188,7 @@ def synthesize(
             tools[target.place_and_route.program],
             target.place_and_route,
             top,
-            range(seed, seed + num_seeds),
+            range(wanted.seed, wanted.seed + wanted.num_seeds),
         )
     except ToolError as error:
         message = str(error)
@@ -227,20 +250,18 @@ class _Steps:
     def __init__(
         self,
         work: Path,
-        timeout: float,
+        settings: SynthesisSettings,
         progress: Callable[[str], None],
-        cache: Cache | None,
         versions: Mapping[str, str],
         library: Library | None,
-        frequency: float,
     ):
         self._work = work
-        self._timeout = timeout
+        self._timeout = settings.timeout
         self._progress = progress
-        self._cache = cache
+        self._cache = settings.cache
         self._versions = versions
         self._library = library
-        self._frequency = frequency
+        self._frequency = settings.frequency
         self.seconds: dict[str, float] = {}
 
     def map(self, yosys: Tool, target: Target, top: str, *, flat: bool) -> MappedDesign:

@@ -164,7 +164,7 @@ class Target:
         None if the open tools only map to this part.
     sums : str
         What sums of trits are made of on this part; see
-        :data:`trilut.hdl.sums.groupsum.SUM_TARGETS`.
+        :data:`trilut.hdl.sums.plan.SUM_TARGETS`.
     keeps_hierarchy : bool
         Whether the Yosys command must be told to flatten; the others must be told not to.
     models : tuple of str

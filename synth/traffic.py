@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from trilut.circuit.interface import Interface
+from trilut.circuit.trit import TRIT_BITS, pack_trits
 from trilut.synth.asic.boolean import Bits
-
-if TYPE_CHECKING:
-    from trilut.hdl import VerilogDesign
 
 __all__ = ["Traffic", "design_traffic"]
 
@@ -76,21 +75,18 @@ class Traffic:
         return beats.reshape(num_streams, self.num_beats, beat_bits)
 
 
-def design_traffic(design: "VerilogDesign") -> Traffic:
+def design_traffic(interface: Interface) -> Traffic:
     """Say how vectors reach a design."""
-    if design.num_beats is None:
-        return Traffic(latency=design.latency)
-    # Amaranth is installed where there is a design, but not where its results are read.
-    from trilut.hdl.axi import payload_ports
-
-    packet = {name: len(port) for name, port in payload_ports(design.classifier, "in_").items()}
-    return Traffic(design.num_beats, design.latency, packet)
+    if interface.axi is None:
+        return Traffic(latency=interface.latency)
+    packet = {port.name: port.width for port in interface.inputs}
+    return Traffic(interface.num_beats, interface.latency, packet)
 
 
 def _draw(name: str, shape: tuple[int, int], rng: np.random.Generator) -> Bits:
     if name in _HELD:
         return np.full(shape, _HELD[name])
     if name == "in_trits":
-        trits = rng.integers(-1, 2, (shape[0], shape[1] // 2))
-        return np.stack([trits < 0, trits > 0], axis=2).reshape(shape)
+        trits = rng.integers(-1, 2, (shape[0], shape[1] // TRIT_BITS))
+        return pack_trits(trits).astype(bool)
     return rng.integers(0, 2, shape).astype(bool)

@@ -1,8 +1,11 @@
 """Small circuits for the tests."""
 
+from pathlib import Path
+
 import numpy as np
 
 from trilut import Encoder, Feature, Head, Netlist
+from trilut.circuit.interface import Interface, VerilogModule, input_ports, output_ports
 
 
 def random_netlist(
@@ -53,3 +56,12 @@ def _head(num_classes: int, num_outputs: int) -> Head:
     size, rest = divmod(num_outputs, num_classes)
     sizes = tuple(size + (index < rest) for index in range(num_classes))
     return Head(tuple(f"class {index}" for index in range(num_classes)), sizes, abstain_margin=2)
+
+
+def verilog_module(
+    netlist: Netlist, path: Path, top: str, latency: int, *, scores: bool = False
+) -> VerilogModule:
+    """Return a design of a netlist that somebody else wrote."""
+    ports = input_ports(netlist.encoder, netlist.num_inputs)
+    results = output_ports(netlist.head, len(netlist.outputs), scores=scores)
+    return VerilogModule(path, top, Interface(ports, results, latency))

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from test_report_synthesis import some_design, some_result
 
 from trilut import save
-from trilut.app import explore as module
 from trilut.app.explore import explore, pareto_front, training_grid
 from trilut.cli import main
 from trilut.errors import ToolError, TrilutError
@@ -68,14 +67,14 @@ class Synthesis:
     def __init__(self, monkeypatch):
         self.done = []
         self.at = {}
-        monkeypatch.setattr(module, "write_verilog", self.write_verilog)
-        monkeypatch.setattr(module, "synthesize", self.synthesize)
+        monkeypatch.setattr("trilut.hdl.verilog.write_verilog", self.write_verilog)
+        monkeypatch.setattr("trilut.synth.design.synthesize", self.synthesize)
         # Figures are tested elsewhere, and take most of the time.
         monkeypatch.setattr(SynthesisReport, "page", lambda report: "")
 
-    def write_verilog(self, netlist, directory, *, pipeline, target):
-        self.key = (netlist.name, pipeline)
-        return some_design(netlist, pipeline=pipeline)
+    def write_verilog(self, netlist, directory, options):
+        self.key = (netlist.name, options.pipeline)
+        return some_design(netlist, options)
 
     def synthesize(self, *args, out, **options):
         if self.key in self.at:

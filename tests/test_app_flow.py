@@ -10,11 +10,12 @@ from trilut.app.flow import run_flow
 from trilut.cli import main
 from trilut.data import Split
 from trilut.hdl import write_verilog
-from trilut.measure.evaluation import evaluate_split
+from trilut.measure.evaluation import Accuracy, evaluate_split
 from trilut.report.run import make_report, write_report
 from trilut.report.synthesis import make_section
 from trilut.sim import stimulus, verify_rtl
 from trilut.synth import Cells, Hop, SynthesisResult, Timing, Utilization
+from trilut.synth.design import Synthesis
 
 NASTY = '<script>alert("x")</script> & \' \\ ; \n {{ 7 * 7 }} {% raw %} $x^2$ ]]>'
 
@@ -38,12 +39,12 @@ def test_flow_is_within_a_point_of_the_ceiling(flow):
 def test_flow_checks_the_rtl_without_a_mismatch(flow):
     verification = flow[0].document["verification"]
     assert flow[0].passed
-    assert verification["num_mismatches"] == 0
-    checked = verification["num_checked"]
-    assert checked["data"] == 2000
-    assert checked["random"] >= 10_000
-    assert checked["missing"] >= 1_000
-    assert verification["formal"]["outcome"] == "passed"
+    rtl, formal = verification["levels"]
+    assert (rtl["level"], rtl["outcome"]) == ("rtl", "passed")
+    assert rtl["details"]["num_mismatches"] == 0
+    assert sum(rtl["details"]["num_checked"].values()) > 10_000
+    assert (formal["level"], formal["outcome"]) == ("formal", "passed")
+    assert verification["coverage"]["share"] == 1.0
 
 
 @pytest.mark.sim
@@ -107,9 +108,7 @@ def test_corrupted_gate_is_caught(tmp_path):
     vectors = stimulus(netlist, None, np.random.default_rng(0), num_random=500)
     trits = netlist.encoder.trits(vectors["random"])
     design = write_verilog(observable_mutation(netlist, trits), tmp_path)
-    result = verify_rtl(
-        netlist, design.path, design.top, design.latency, vectors, out=tmp_path / "work"
-    )
+    result = verify_rtl(netlist, design, vectors, out=tmp_path / "work")
     assert not result.passed
     assert result.num_mismatches > 0
     assert not result.num_faults
@@ -131,7 +130,7 @@ def nasty_section(netlist, directory):
         seconds={NASTY: 1.0},
         title=NASTY,
     )
-    return make_section(netlist, write_verilog(netlist, directory), result, pipeline=2)
+    return make_section(Synthesis(write_verilog(netlist, directory), result))
 
 
 def test_names_cannot_break_the_page(tmp_path):
@@ -153,22 +152,18 @@ def test_names_cannot_break_the_page(tmp_path):
     )
     rng = np.random.default_rng(0)
     split = Split(rng.integers(-4, 8, (50, 2)).astype(float), rng.integers(0, 2, 50))
-    evaluation = dataclasses.asdict(evaluate_split(netlist, split))
+    details = {"num_checked": {NASTY: 1}, "num_mismatches": 0, "simulator": NASTY}
     report = make_report(
         netlist,
-        accuracy={
-            "validation": 0.5,
-            "hardened": 0.5,
-            "soft": 0.5,
-            "cell_vote": 0.5,
-            "evaluation": evaluation,
-        },
+        accuracy=Accuracy(0.5, evaluate_split(netlist, split), 0.5, None, 0.5),
         history=[{"step": 1, "loss": 1.0, "accuracy": 0.5}],
         verification={
-            "num_checked": {NASTY: 1},
-            "num_mismatches": 0,
             "passed": True,
-            "simulator": NASTY,
+            "levels": [
+                {"level": "rtl", "outcome": "passed", "verdict": NASTY, "details": details},
+                {"level": "formal", "outcome": "passed", "verdict": NASTY, "details": {}},
+            ],
+            "coverage": {},
         },
         synthesis=nasty_section(netlist, tmp_path),
     )

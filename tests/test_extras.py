@@ -244,7 +244,7 @@ LACKING = {
         ],
         "matplotlib": ["paper gap -o OUT"],
     },
-    "verify": {"python-sat": ["verify GATE", "verify GATE --level formal", "campaign flips NET"]},
+    "verify": {"python-sat": ["verify GATE --level formal", "campaign flips NET"]},
 }
 
 

@@ -7,7 +7,8 @@ import pytest
 from amaranth.sim import Simulator
 from circuits import random_netlist
 
-from trilut.hdl import Classifier, InputKind, write_verilog
+from trilut.errors import NetlistError
+from trilut.hdl import Classifier, HardwareOptions, InputKind, write_verilog
 from trilut.hdl.axi import AxiClassifier, BeatLoader
 
 
@@ -107,11 +108,10 @@ def test_axi_classifier_answers_every_packet(
     netlist = random_netlist(
         2, num_inputs=9, num_gates=30, num_outputs=6, num_classes=num_classes, with_encoder=True
     )
-    component = AxiClassifier(
-        Classifier(netlist, input_register=input_register, margin_port=margin is not None),
-        beat_bits=beat_bits,
-        presence_bits=presence_bits,
+    options = HardwareOptions(
+        margin_port=margin is not None, axi_beat_bits=beat_bits, presence_bits=presence_bits
     )
+    component = AxiClassifier(Classifier(netlist, options, input_register=input_register))
     rng = np.random.default_rng(0)
     chance = random.Random(0)
     features = netlist.encoder.features
@@ -178,21 +178,27 @@ def test_the_loader_is_the_input_register_of_a_deep_pipeline(tmp_path):
         (InputKind.FEATURES, 3, True),
         (InputKind.TRITS, 1, True),
     ]:
-        settings = {"input_kind": input_kind, "pipeline": pipeline}
-        plain = write_verilog(netlist, tmp_path, **settings)
-        design = write_verilog(netlist, tmp_path, **settings, axi_beat_bits=8)
-        assert design.latency == plain.latency + 1 - is_spared
-        assert plain.num_beats is None
-        assert design.num_beats > 1
+        options = HardwareOptions(input_kind=input_kind, pipeline=pipeline)
+        plain = write_verilog(netlist, tmp_path, options).interface
+        streams = dataclasses.replace(options, axi_beat_bits=8)
+        interface = write_verilog(netlist, tmp_path, streams).interface
+        assert interface.latency == plain.latency + 1 - is_spared
+        assert plain.num_beats == 1
+        assert interface.num_beats > 1
 
 
 @pytest.mark.parametrize("beat_bits", [0, 4, 12])
 def test_beats_are_whole_bytes(beat_bits):
+    message = f"^Beats of an AXI stream are whole bytes, not {beat_bits} bits$"
+    with pytest.raises(NetlistError, match=message):
+        HardwareOptions(axi_beat_bits=beat_bits)
+
+
+def test_an_axi_classifier_needs_beats():
     netlist = random_netlist(0, num_inputs=2, num_gates=1, num_outputs=1, with_encoder=True)
-    with pytest.raises(
-        ValueError, match=f"^Beats of an AXI stream are whole bytes, not {beat_bits} bits$"
-    ):
-        AxiClassifier(Classifier(netlist), beat_bits=beat_bits)
+    message = "^The options of the classifier have no beats of an AXI stream$"
+    with pytest.raises(ValueError, match=message):
+        AxiClassifier(Classifier(netlist))
 
 
 def test_loader_without_bits():

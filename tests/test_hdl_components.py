@@ -11,6 +11,7 @@ from circuits import random_netlist
 
 from trilut import Encoder, Feature, FeatureVectors, Head, Netlist
 from trilut.circuit.gates import NAMED_GATES
+from trilut.circuit.trit import CODES
 from trilut.errors import NetlistError
 from trilut.hdl import (
     Argmax,
@@ -19,15 +20,15 @@ from trilut.hdl import (
     FeatureEncoder,
     Gate,
     GroupSum,
+    HardwareOptions,
     InputKind,
     Layer,
     StreamClassifier,
 )
 from trilut.hdl.digits import DigitComparator
-from trilut.hdl.gate import TRIT_CODE
-from trilut.hdl.layer import plan_layers
+from trilut.hdl.plan import plan_layers
 
-TRIT = {code: trit for trit, code in TRIT_CODE.items()}
+TRIT = {code: trit for trit, code in CODES.items()}
 
 
 def simulate(component, testbench):
@@ -38,7 +39,7 @@ def simulate(component, testbench):
 
 
 def pack(trits):
-    return sum(TRIT_CODE[int(trit)] << 2 * index for index, trit in enumerate(trits))
+    return sum(CODES[int(trit)] << 2 * index for index, trit in enumerate(trits))
 
 
 def unpack(bits, count):
@@ -51,8 +52,8 @@ def test_named_gate(name):
 
     async def check(ctx):
         for row, expected in enumerate(gate.table):
-            ctx.set(gate.a, TRIT_CODE[row // 3 - 1])
-            ctx.set(gate.b, TRIT_CODE[row % 3 - 1])
+            ctx.set(gate.a, CODES[row // 3 - 1])
+            ctx.set(gate.b, CODES[row % 3 - 1])
             assert TRIT[ctx.get(gate.o)] == expected
 
     simulator = Simulator(gate)
@@ -279,7 +280,9 @@ def test_stream_classifier_with_random_stalls(valence, seed, scores, num_classes
     netlist = random_netlist(
         seed, num_inputs=4, num_gates=25, num_outputs=6, valence=valence, num_classes=num_classes
     )
-    component = StreamClassifier(Classifier(netlist, input_kind=InputKind.TRITS, scores=scores))
+    component = StreamClassifier(
+        Classifier(netlist, HardwareOptions(input_kind=InputKind.TRITS, scores=scores))
+    )
     choices = [-1, 1] if valence == 2 else [-1, 0, 1]
     trits = np.random.default_rng(seed).choice(choices, (100, 4)).astype(np.int8)
     expected = netlist.classify(trits)
@@ -317,7 +320,7 @@ def test_stream_classifier_with_random_stalls(valence, seed, scores, num_classes
 
 def test_port_sets_the_abstention_margin():
     netlist = random_netlist(0, num_inputs=4, num_gates=25, num_outputs=6, num_classes=3)
-    component = Classifier(netlist, input_kind=InputKind.TRITS, margin_port=True)
+    component = Classifier(netlist, HardwareOptions(input_kind=InputKind.TRITS, margin_port=True))
     trits = np.random.default_rng(0).integers(-1, 2, (40, 4)).astype(np.int8)
     expected = netlist.classify(trits)
 
@@ -338,7 +341,7 @@ def test_port_sets_the_abstention_margin():
 
 def test_port_sets_the_abstention_margin_behind_streams():
     netlist = random_netlist(0, num_inputs=4, num_gates=25, num_outputs=6, num_classes=3)
-    core = Classifier(netlist, input_kind=InputKind.TRITS, margin_port=True)
+    core = Classifier(netlist, HardwareOptions(input_kind=InputKind.TRITS, margin_port=True))
     component = StreamClassifier(core)
     trits = np.random.default_rng(0).integers(-1, 2, (40, 4)).astype(np.int8)
     expected = netlist.classify(trits)
@@ -361,9 +364,24 @@ def test_features_need_an_encoder():
         NetlistError,
         match=r"^Netlist 'net' has no encoder, so its hardware can only take trits$",
     ):
-        Classifier(Netlist(1, np.empty((0, 9)), [], [], [0]))
+        Classifier(
+            Netlist(1, np.empty((0, 9)), [], [], [0]),
+            HardwareOptions(input_kind=InputKind.FEATURES),
+        )
 
 
 def test_pipeline_of_zero():
-    with pytest.raises(ValueError, match=r"^There is a register every 1 or more layers, not 0$"):
-        Classifier(Netlist(1, np.empty((0, 9)), [], [], [0]), pipeline=0)
+    with pytest.raises(NetlistError, match=r"^There is a register every 1 or more layers, not 0$"):
+        HardwareOptions(pipeline=0)
+
+
+def test_sums_of_an_unknown_part():
+    message = "Sums are made of 'ecp6', expected one of 'generic', 'carry', 'ecp5', 'xilinx'"
+    with pytest.raises(NetlistError, match=f"^{message}$"):
+        HardwareOptions(sums="ecp6")
+
+
+def test_only_packets_leave_out_the_presence_bits():
+    message = "Only packets can leave out the presence bits; give --axi, too"
+    with pytest.raises(NetlistError, match=f"^{message}$"):
+        HardwareOptions(presence_bits=False)

@@ -5,7 +5,7 @@ import pytest
 from circuits import random_netlist
 
 from trilut import Encoder, Feature, Head, Netlist
-from trilut.hdl import write_verilog
+from trilut.hdl import HardwareOptions, write_verilog
 from trilut.hdl.estimate import PARTS, estimate
 from trilut.synth import load_target, synthesize
 
@@ -38,7 +38,7 @@ def layered(seed, widths, *, num_features, num_classes, constant=0.0):
 
 def mapped(netlist, part, directory):
     target = dataclasses.replace(load_target(part), place_and_route=None)
-    design = write_verilog(netlist, directory, target=target.sums)
+    design = write_verilog(netlist, directory, HardwareOptions(sums=target.sums))
     return synthesize(design.path, design.top, target, out=directory, blocks=False).cells
 
 
@@ -64,8 +64,8 @@ def test_estimate_is_within_15_percent_of_yosys(part, netlist, tmp_path):
 @pytest.mark.parametrize("part", PARTS)
 def test_latency_is_that_of_the_design(part, tmp_path):
     netlist = layered(3, [30, 20, 20], num_features=4, num_classes=4)
-    design = write_verilog(netlist, tmp_path, pipeline=1, target=PARTS[part].sums)
-    assert estimate(netlist, part, pipeline=1).latency == design.latency
+    design = write_verilog(netlist, tmp_path, HardwareOptions(pipeline=1, sums=PARTS[part].sums))
+    assert estimate(netlist, part, pipeline=1).latency == design.interface.latency
 
 
 def test_constant_outputs_take_no_place_in_sums():

@@ -7,9 +7,9 @@ import pytest
 from amaranth.sim import Simulator
 
 from trilut import Head
+from trilut.circuit.trit import CODES
 from trilut.hdl.argmax import Argmax, DifferenceArgmax
 from trilut.hdl.conversion import convert
-from trilut.hdl.gate import TRIT_CODE
 from trilut.hdl.sums.cells import PRIMITIVE_MODELS
 from trilut.hdl.sums.compressor import TRUE, Chain, Plane
 from trilut.hdl.sums.groupsum import SUM_TARGETS, GroupSum, ScoreDifference, TritSum
@@ -34,7 +34,7 @@ def random_trits(rng, values, num_samples):
 
 
 def pack(trits):
-    return sum(TRIT_CODE[int(trit)] << 2 * index for index, trit in enumerate(trits))
+    return sum(CODES[int(trit)] << 2 * index for index, trit in enumerate(trits))
 
 
 @pytest.mark.parametrize(("target", "recoded"), PLANS)

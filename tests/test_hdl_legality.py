@@ -6,7 +6,7 @@ import pytest
 from circuits import random_netlist
 
 from trilut.errors import NetlistError
-from trilut.hdl import write_logic, write_verilog
+from trilut.hdl import HardwareOptions, write_logic, write_verilog
 from trilut.tools import find_tool
 
 # A pipeline without feedback computes the same without its registers.
@@ -80,7 +80,7 @@ def test_no_feature_vector_makes_the_illegal_code_on_any_net(tmp_path, seed):
     netlist = every_net(
         random_netlist(seed, num_inputs=8, num_gates=60, num_outputs=4, with_encoder=True)
     )
-    design = write_verilog(netlist, tmp_path, top="dut")
+    design = write_verilog(netlist, tmp_path, HardwareOptions(top="dut"))
     width = sum(feature.bits for feature in netlist.encoder.features)
     count = len(netlist.encoder.features)
     nets = netlist.num_nets

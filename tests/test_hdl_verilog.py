@@ -11,13 +11,12 @@ from circuits import random_netlist
 from trilut import Encoder, Feature, Netlist, ToolError
 from trilut.circuit.format import digest
 from trilut.circuit.gates import gate_table, num_gates, parse_gate
+from trilut.circuit.trit import CODES
 from trilut.errors import NetlistError
-from trilut.hdl import Classifier, InputKind, Layer, write_logic, write_verilog
-from trilut.hdl.axi import AxiClassifier
+from trilut.hdl import HardwareOptions, InputKind, Layer, write_logic, write_verilog
 from trilut.hdl.conversion import convert
 from trilut.hdl.fabric import layer_verilog
-from trilut.hdl.gate import TRIT_CODE
-from trilut.hdl.layer import plan_layers
+from trilut.hdl.plan import plan_layers
 from trilut.hdl.sums.cells import PRIMITIVE_MODELS
 from trilut.sim import find_simulator
 from trilut.tools import find_tool
@@ -52,7 +51,7 @@ def test_all_gates_as_verilog_equal_their_tables(tmp_path):
     (tmp_path / "gates.v").write_text(layer_verilog(netlist, plan, "gates"))
     pairs = [(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)]
     # Input 0 is a in the low two bits, input 1 is b above it.
-    inputs = [f"4'b{TRIT_CODE[b]:02b}{TRIT_CODE[a]:02b}" for a, b in pairs]
+    inputs = [f"4'b{CODES[b]:02b}{CODES[a]:02b}" for a, b in pairs]
     output = yosys(
         tmp_path,
         "read_verilog gates.v",
@@ -137,9 +136,9 @@ def test_lines_of_the_header_are_short_enough_for_every_tool(tmp_path):
 def test_header_names_the_netlist_and_its_digest(tmp_path):
     netlist = random_netlist(1, num_inputs=3, num_gates=5, num_outputs=2, name="five")
     netlist = dataclasses.replace(netlist, provenance={"data": {"name": "five\n"}})
-    design = write_verilog(netlist, tmp_path, top="my_top")
+    design = write_verilog(netlist, tmp_path, HardwareOptions(top="my_top"))
     assert (design.top, design.path.name) == ("my_top", "my_top.v")
-    assert design.input_kind is InputKind.TRITS
+    assert design.interface.input_kind is InputKind.TRITS
     lines = design.path.read_text().splitlines()
     assert lines[0] == '// netlist: "five"'
     assert lines[1] == f"// sha256:  {digest(netlist)}"
@@ -180,7 +179,9 @@ def test_header_says_how_to_scale_and_when_it_abstains(tmp_path):
 def test_header_of_streams_says_how_packets_and_results_lie(tmp_path):
     lines = header(
         write_verilog(
-            with_features_and_classes(), tmp_path, axi_beat_bits=8, scores=True, margin_port=True
+            with_features_and_classes(),
+            tmp_path,
+            HardwareOptions(axi_beat_bits=8, scores=True, margin_port=True),
         )
     )
     assert (
@@ -208,8 +209,10 @@ def test_header_of_streams_says_how_packets_and_results_lie(tmp_path):
 @pytest.mark.synth
 def test_header_lists_every_option(tmp_path):
     netlist = with_features_and_classes()
-    settings = {"axi_beat_bits": 16, "presence_bits": False, "optimized": False}
-    lines = header(write_verilog(netlist, tmp_path, pipeline=1, target="carry", **settings))
+    options = HardwareOptions(
+        pipeline=1, sums="carry", axi_beat_bits=16, presence_bits=False, optimized=False
+    )
+    lines = header(write_verilog(netlist, tmp_path, options))
     assert (
         "// options: --top trilut_top --input features --pipeline 1 --sums carry --axi 16 "
         "--no-missing --no-optimize"
@@ -233,7 +236,7 @@ def test_verilator_finds_nothing_to_complain_about(tmp_path, valence, target, pi
         valence=valence,
         with_encoder=True,
     )
-    design = write_verilog(netlist, tmp_path, target=target, pipeline=pipeline)
+    design = write_verilog(netlist, tmp_path, HardwareOptions(sums=target, pipeline=pipeline))
     (tmp_path / "models.v").write_text(design.models)
     verilator = find_simulator("verilator")
     files = [design.path, *([tmp_path / "models.v"] if design.models else [])]
@@ -280,7 +283,7 @@ def wide_netlist(num_features, bits):
 )
 def test_vector_too_wide_for_amaranth(tmp_path, num_features, bits, settings, width):
     with pytest.raises(NetlistError) as caught:
-        write_verilog(wide_netlist(num_features, bits), tmp_path, **settings)
+        write_verilog(wide_netlist(num_features, bits), tmp_path, HardwareOptions(**settings))
     assert str(caught.value) == (
         f"A vector of netlist 'wide' has {width} bits, but Amaranth can carry only 65472; narrow "
         "its features (trilut optimize --feature-bits), or write its gates alone (--logic-only)"
@@ -288,21 +291,17 @@ def test_vector_too_wide_for_amaranth(tmp_path, num_features, bits, settings, wi
     assert not list(tmp_path.iterdir())
 
 
-def test_beats_too_wide_for_a_stream(tmp_path):
-    netlist = wide_netlist(2, 8)
+def test_beats_too_wide_for_a_stream():
     message = "Beats of an AXI stream have up to 1024 bits, not 1032"
     with pytest.raises(NetlistError, match=f"^{message}$"):
-        write_verilog(netlist, tmp_path, axi_beat_bits=1032)
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        AxiClassifier(Classifier(netlist), beat_bits=1032)
-    assert not list(tmp_path.iterdir())
+        HardwareOptions(axi_beat_bits=1032)
 
 
 @pytest.mark.parametrize("top", ["", "9lives", "a b", "top;", "tóp", "a\n"])
 def test_top_must_be_an_identifier(tmp_path, top):
     netlist = random_netlist(0, num_inputs=2, num_gates=1, num_outputs=1)
     with pytest.raises(NetlistError) as caught:
-        write_verilog(netlist, tmp_path, top=top)
+        write_verilog(netlist, tmp_path, HardwareOptions(top=top))
     assert str(caught.value) == (
         f"Top module name {top!r} is not a plain Verilog identifier "
         "(letters, digits and underscores, not starting with a digit)"
@@ -310,7 +309,11 @@ def test_top_must_be_an_identifier(tmp_path, top):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("write", [write_verilog, write_logic])
+def write_design(netlist, directory, top):
+    return write_verilog(netlist, directory, HardwareOptions(top=top))
+
+
+@pytest.mark.parametrize("write", [write_design, write_logic])
 @pytest.mark.parametrize("top", ["module", "always", "logic", "interface", "unique0"])
 def test_top_must_be_no_keyword(tmp_path, write, top):
     netlist = random_netlist(0, num_inputs=2, num_gates=1, num_outputs=1)
@@ -329,7 +332,7 @@ def test_top_must_be_no_keyword(tmp_path, write, top):
 def test_top_must_be_no_cell_of_the_part(tmp_path, top, target, cells):
     netlist = random_netlist(0, num_inputs=2, num_gates=1, num_outputs=2, num_classes=2)
     with pytest.raises(NetlistError) as caught:
-        write_verilog(netlist, tmp_path, top=top, target=target)
+        write_verilog(netlist, tmp_path, HardwareOptions(top=top, sums=target))
     assert str(caught.value) == (
         f"Top module name {top!r} is that of a cell which the design instantiates ({cells}), "
         "expected another name"

@@ -9,6 +9,7 @@ from regression.make import EXPECTED, HERE, KINDS, reference_digest, vectors
 from trilut import load, sim
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.optimize import optimize
+from trilut.hdl import HardwareOptions
 
 FIELDS = ("scores", "chosen", "margin", "unknown")
 # The others are for `make test-all`: each takes the C++ compiler several seconds.
@@ -48,6 +49,6 @@ def test_hardware_agrees(name):
     net = netlist(name)
     inputs = FeatureVectors.concatenate(list(vectors(net).values()))
     expected = sim.classify(net, inputs, engine="reference")
-    got = net.rtl(pipeline=1).classify(inputs)
+    got = net.rtl(HardwareOptions(pipeline=1, scores=True)).classify(inputs)
     for field in FIELDS:
         np.testing.assert_array_equal(getattr(got, field), getattr(expected, field))

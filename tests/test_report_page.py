@@ -66,11 +66,11 @@ def test_report_of_a_training(run, tmp_path, capsys):
 def test_report_keeps_what_was_verified_of_the_same_netlist(run, tmp_path):
     directory, result, _ = run
     copied = shutil.copytree(directory, tmp_path / "run")
+    details = {"num_checked": {"random": 9}, "num_mismatches": 0, "simulator": "one"}
     verification = {
-        "num_checked": {"random": 9},
-        "num_mismatches": 0,
         "passed": True,
-        "simulator": "one",
+        "levels": [{"level": "rtl", "outcome": "passed", "verdict": "", "details": details}],
+        "coverage": {},
     }
     known = {"verification": verification, "accuracy": {"layers": [0.9, 0.8]}, "synthesis": None}
     for sha256, expected in ((trilut.digest(result.netlist), verification), ("other", None)):

@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trilut import save
+from trilut.circuit.interface import Axi
 from trilut.circuit.optimize import optimize
 from trilut.cli import main
 from trilut.errors import FormatError
-from trilut.hdl import Classifier, InputKind, VerilogDesign
+from trilut.hdl import Classifier, Design, HardwareOptions, InputKind
 from trilut.report.compare import compare_reports
 from trilut.report.synthesis import (
     SynthesisReport,
@@ -26,6 +27,7 @@ from trilut.report.synthesis import (
     write_synthesis_report,
 )
 from trilut.synth import Asic, Cells, Energy, Hop, SynthesisResult, Timing, Utilization
+from trilut.synth.design import Synthesis
 from trilut.synth.path import PathStep, name_path, path_text
 from trilut.synth.signals import Signals
 
@@ -34,6 +36,9 @@ SCHEMA = json.loads(
         Path(__file__).parent.parent / "src" / "trilut" / "report" / "synthesis.schema.json"
     ).read_text()
 )
+
+# Of a packet with the features of some_netlist, in bytes.
+BEATS = 3
 
 
 def some_netlist(seed=0, **changes):
@@ -48,9 +53,18 @@ def some_netlist(seed=0, **changes):
     return random_netlist(seed, **(settings | changes))
 
 
-def some_design(netlist, *, input_kind=InputKind.FEATURES, pipeline=2):
-    classifier = Classifier(optimize(netlist).netlist, input_kind=input_kind, pipeline=pipeline)
-    return VerilogDesign(Path("top.v"), "top", classifier.latency, input_kind, classifier)
+def some_design(netlist, options=None, *, axi=None):
+    options = (options or HardwareOptions()).for_netlist(netlist)
+    classifier = Classifier(optimize(netlist).netlist, options)
+    interface = dataclasses.replace(classifier.interface, axi=axi)
+    return Design(
+        Path("top.v"),
+        "top",
+        interface,
+        options=options,
+        netlist=netlist,
+        classifier=classifier,
+    )
 
 
 def some_result(**changes):
@@ -81,10 +95,8 @@ def some_result(**changes):
 
 def some_report(*, netlist=None, input_kind=InputKind.FEATURES, **changes):
     netlist = netlist or some_netlist()
-    design = some_design(netlist, input_kind=input_kind)
-    return make_synthesis_report(
-        netlist, make_section(netlist, design, some_result(**changes), pipeline=2)
-    )
+    design = some_design(netlist, HardwareOptions(input_kind=input_kind))
+    return make_synthesis_report(Synthesis(design, some_result(**changes)))
 
 
 ASIC = {
@@ -146,14 +158,15 @@ def test_asic_energy_includes_leakage_over_a_cycle():
 
 
 def test_asic_energy_of_a_packet_counts_all_its_beats():
-    netlist = some_netlist()
-    design = dataclasses.replace(some_design(netlist), num_beats=10)
-    energy = dataclasses.replace(ASIC["asic"].energy, vector_cycles=10)
+    # Features and presence bits in beats of a byte.
+    design = some_design(some_netlist(), axi=Axi(8))
+    assert design.interface.num_beats == BEATS
+    energy = dataclasses.replace(ASIC["asic"].energy, vector_cycles=BEATS)
     result = some_result(**ASIC | {"asic": dataclasses.replace(ASIC["asic"], energy=energy)})
-    section = make_section(netlist, design, result, pipeline=2)
-    jsonschema.validate(make_synthesis_report(netlist, section).document, SCHEMA)
-    assert section["asic"]["energy"]["vector_pj"] == pytest.approx(20)
-    assert section["figures"]["energy_pj"] == pytest.approx(20.01)
+    section = make_section(Synthesis(design, result))
+    jsonschema.validate(make_synthesis_report(Synthesis(design, result)).document, SCHEMA)
+    assert section["asic"]["energy"]["vector_pj"] == pytest.approx(2 * BEATS)
+    assert section["figures"]["energy_pj"] == pytest.approx(2.001 * BEATS)
 
 
 def test_summary_says_what_is_counted():
@@ -194,13 +207,15 @@ def test_encoder_left_out_is_said():
 
 
 def test_loader_is_said_and_slows_the_samples_down():
-    design = dataclasses.replace(some_design(some_netlist()), num_beats=50)
-    section = make_section(some_netlist(), design, some_result(), pipeline=2)
-    report = make_synthesis_report(some_netlist(), section)
+    design = some_design(some_netlist(), axi=Axi(8))
+    report = make_synthesis_report(Synthesis(design, some_result()))
     jsonschema.validate(json.loads(json.dumps(report.document)), SCHEMA)
     shown = rows(report)
     assert shown["LUT4"] == "60 (loader, encoder, GroupSum and argmax included)"
-    assert shown["throughput"] == "5,000.0 k samples/s, one per 50 cycles, a beat in each"
+    assert (
+        shown["throughput"]
+        == f"{250_000 / BEATS:,.1f} k samples/s, one per {BEATS} cycles, a beat in each"
+    )
     comparison = compare_reports([some_report(), report])
     assert comparison.differing == {"loader": ("out", "in")}
     area = next(metric for metric in comparison.metrics if metric.name == "area")
@@ -331,7 +346,7 @@ def test_path_runs_through_the_neurons_between_its_ends(seed, data):
     netlist = random_netlist(
         seed, num_inputs=5, num_gates=14, num_outputs=6, num_classes=2, with_encoder=True
     )
-    classifier = Classifier(netlist, pipeline=netlist.depth + 1)
+    classifier = Classifier(netlist, HardwareOptions(pipeline=netlist.depth + 1))
     start = data.draw(st.integers(0, netlist.num_inputs - 1))
     output = data.draw(st.integers(0, len(netlist.outputs) - 1))
     end = int(netlist.outputs[output])
@@ -357,7 +372,7 @@ def test_path_runs_through_the_neurons_between_its_ends(seed, data):
 
 def test_path_from_the_control_claims_no_neurons_on_its_way():
     netlist = optimize(some_netlist(3)).netlist
-    classifier = Classifier(netlist, pipeline=1)
+    classifier = Classifier(netlist, HardwareOptions(pipeline=1))
     first = classifier.plans[0]
     place, net = next(
         (place, net) for place, net in enumerate(first.nets_out) if net >= netlist.num_inputs
@@ -389,7 +404,7 @@ def test_path_to_a_register_without_a_name():
 
 def test_input_register_of_the_sums_knows_its_outputs():
     netlist = optimize(some_netlist(3)).netlist
-    classifier = Classifier(netlist, target="ecp5")
+    classifier = Classifier(netlist, HardwareOptions(sums="ecp5"))
     starts = np.cumsum([0, *netlist.head.group_sizes])
     for index, (start, end) in enumerate(pairwise(starts)):
         nets = set(netlist.outputs[start:end].tolist())

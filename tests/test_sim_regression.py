@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from circuits import random_netlist
+from circuits import random_netlist, verilog_module
 from clock import skip_an_hour_when_there
 
 from trilut import (
@@ -78,8 +78,8 @@ class Prebuilt:
     def arguments(self, seed):
         return [*self.simulator.arguments(seed), f"+fault={FAULTS.index(self.fault)}"]
 
-    def build(self, verilog, top, ports, directory, *, timeout):
-        for name in (top, "sim.vvp"):
+    def build(self, design, directory, *, timeout):
+        for name in (design.top, "sim.vvp"):
             if (self.source / name).exists():
                 shutil.copy(self.source / name, directory)
 
@@ -99,9 +99,7 @@ def built(request, tmp_path_factory):
     lines = []
     result = verify_rtl(
         net,
-        VERILOG / "one_gate.v",
-        "one_gate",
-        2,
+        verilog_module(net, VERILOG / "one_gate.v", "one_gate", 2, scores=True),
         vectors_of(net),
         out=out,
         simulator=request.param,
@@ -114,9 +112,7 @@ def run_fault(built, fault, tmp_path, net=None, vectors=None):
     net = net or one_gate()
     return verify_rtl(
         net,
-        VERILOG / "one_gate.v",
-        "one_gate",
-        2,
+        verilog_module(net, VERILOG / "one_gate.v", "one_gate", 2, scores=True),
         vectors_of(net) if vectors is None else vectors,
         out=tmp_path,
         simulator=dataclasses.replace(built[0], fault=fault),
@@ -257,7 +253,10 @@ def test_trits_through_a_combinational_design(tmp_path):
     net = dataclasses.replace(one_gate(), outputs=[2], encoder=None, head=None)
     vectors = stimulus(net, None, np.random.default_rng(0), num_random=50)
     result = verify_rtl(
-        net, VERILOG / "one_gate_trits.v", "one_gate_trits", 0, vectors, out=tmp_path
+        net,
+        verilog_module(net, VERILOG / "one_gate_trits.v", "one_gate_trits", 0),
+        vectors,
+        out=tmp_path,
     )
     assert result.passed
     assert dict(result.num_checked) == {"random": 50, "corner": 3}
@@ -268,12 +267,13 @@ def test_trits_through_a_combinational_design(tmp_path):
 def test_verilog_with_an_error(tmp_path):
     (tmp_path / "bad.v").write_text("module bad(; endmodule\n")
     log = tmp_path / "simulation" / "verilate.log"
+    design = verilog_module(one_gate(), tmp_path / "bad.v", "bad", 2)
     with pytest.raises(
         ToolError,
         match=rf"^verilator failed with status 1 in step 'verilate': .*%Error.*; "
         rf"log: '{re.escape(str(log))}'$",
     ):
-        verify_rtl(one_gate(), tmp_path / "bad.v", "bad", 2, vectors_of(one_gate()), out=tmp_path)
+        verify_rtl(one_gate(), design, vectors_of(one_gate()), out=tmp_path)
 
 
 @pytest.mark.sim
@@ -292,9 +292,7 @@ def test_build_that_takes_too_long(tmp_path, monkeypatch):
     ):
         verify_rtl(
             one_gate(),
-            VERILOG / "one_gate.v",
-            "one_gate",
-            2,
+            verilog_module(one_gate(), VERILOG / "one_gate.v", "one_gate", 2, scores=True),
             vectors_of(one_gate()),
             out=tmp_path,
             timeout=500.0,
@@ -333,19 +331,21 @@ def test_unresolved_input_ready():
 
 def test_verilog_that_does_not_exist(tmp_path):
     path = tmp_path / "none.v"
+    design = verilog_module(one_gate(), path, "top", 2)
     with pytest.raises(
         FormatError, match=rf"^Cannot read '{re.escape(str(path))}': No such file or directory$"
     ):
-        verify_rtl(one_gate(), path, "top", 2, vectors_of(one_gate()), out=tmp_path)
+        verify_rtl(one_gate(), design, vectors_of(one_gate()), out=tmp_path)
 
 
 def test_top_that_is_no_identifier(tmp_path):
+    design = verilog_module(one_gate(), tmp_path / "x.v", "a; ls", 2)
     with pytest.raises(
         NetlistError,
         match=r"^Top module name 'a; ls' is not a plain Verilog identifier "
         r"\(letters, digits and underscores, not starting with a digit\)$",
     ):
-        verify_rtl(one_gate(), tmp_path / "x.v", "a; ls", 2, vectors_of(one_gate()), out=tmp_path)
+        verify_rtl(one_gate(), design, vectors_of(one_gate()), out=tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -374,10 +374,9 @@ def test_top_that_is_no_identifier(tmp_path):
 )
 def test_vectors_that_do_not_fit(vectors, error, message, tmp_path):
     simulator = Prebuilt(None, tmp_path)
+    design = verilog_module(one_gate(), tmp_path / "x.v", "top", 2)
     with pytest.raises(error, match=f"^{message}$"):
-        verify_rtl(
-            one_gate(), tmp_path / "x.v", "top", 2, vectors, out=tmp_path, simulator=simulator
-        )
+        verify_rtl(one_gate(), design, vectors, out=tmp_path, simulator=simulator)
 
 
 def program(directory, name, script):
@@ -570,7 +569,9 @@ def test_stimulus_of_a_binary_netlist_without_encoder():
 
 
 def test_job_and_model_round_trip(tmp_path):
-    job = Job(3, 7, (4, 3), (False, True), {"data": 2})
+    interface = verilog_module(one_gate(), tmp_path / "x.v", "top", 3).interface
+    job = Job(interface, 7, {"data": 2})
+    assert job.latency == 3
     job.write(tmp_path / "job.json")
     assert Job.read(tmp_path / "job.json") == job
     vectors = one_gate().encoder.quantize([[1, np.nan], [15, -4]])

@@ -2,11 +2,11 @@ import re
 
 import numpy as np
 import pytest
-from circuits import random_netlist
+from circuits import random_netlist, verilog_module
 
 from trilut import DataError, NetlistError, ToolError, sim
 from trilut.circuit.head import Decisions
-from trilut.hdl import InputKind, write_verilog
+from trilut.hdl import HardwareOptions, InputKind, write_verilog
 
 FIELDS = ("scores", "chosen", "margin", "unknown")
 
@@ -66,7 +66,7 @@ def test_samples_of_another_shape_are_refused(net, model):
 @pytest.mark.parametrize("valence", [2, 3])
 def test_trits_in_and_out(tmp_path, valence):
     net = random_netlist(5, num_inputs=70, num_gates=60, num_outputs=40, valence=valence)
-    model = net.rtl(pipeline=1)
+    model = net.rtl(HardwareOptions(pipeline=1))
     values = [-1, 1] if valence == 2 else [-1, 0, 1]
     trits = np.random.default_rng(0).choice(values, (300, 70)).astype(np.int8)
     np.testing.assert_array_equal(model.evaluate(trits), net.evaluate(trits))
@@ -77,16 +77,17 @@ def test_another_design_is_refused(net, tmp_path):
     path.write_text(
         "module other(input clk, output reg q);\nalways @(posedge clk) q <= ~q;\nendmodule"
     )
-    with pytest.raises(ToolError, match=r"^The design has no port 'rst'$"):
-        sim.build_rtl(net, path, "other", out=tmp_path / "build")
+    design = verilog_module(net, path, "other", 1)
+    with pytest.raises(ToolError, match=r"^c\+\+ failed with status 1 in step 'compile'.*Vtop"):
+        sim.build_rtl(net, design, out=tmp_path / "build")
 
 
 def test_a_design_without_scores_can_predict_but_not_classify(tmp_path):
     net = random_netlist(
         1, num_inputs=6, num_gates=12, num_outputs=6, num_classes=2, with_encoder=True
     )
-    design = write_verilog(net, tmp_path, input_kind=InputKind.TRITS)
-    model = sim.build_rtl(net, design.path, design.top, out=tmp_path / "build")
+    design = write_verilog(net, tmp_path, HardwareOptions(input_kind=InputKind.TRITS))
+    model = sim.build_rtl(net, design, out=tmp_path / "build")
     values = samples(net, 50)
     np.testing.assert_array_equal(model.predict(values), sim.predict(net, values))
     message = "The design has no port 'out_scores'; build it with scores"
@@ -103,7 +104,7 @@ def test_a_design_that_hangs_is_reported(tmp_path):
         "assign in_ready = 0; assign out_valid = 0; assign out_trits = in_trits[1:0];\n"
         "endmodule"
     )
-    model = sim.build_rtl(net, path, "stuck", out=tmp_path / "build")
+    model = sim.build_rtl(net, verilog_module(net, path, "stuck", 1), out=tmp_path / "build")
     message = "The design hangs: it neither takes a vector nor gives a result"
     with pytest.raises(ToolError, match=f"^{message}$"):
         model.evaluate(np.zeros((1, 2)))

@@ -1,8 +1,8 @@
 import pytest
 
 from trilut.data import load_dataset
-from trilut.hdl import write_verilog
-from trilut.synth import load_target, synthesize, target_names
+from trilut.hdl import HardwareOptions, write_verilog
+from trilut.synth import SynthesisSettings, load_target, synthesize, target_names
 from trilut.training import TrainingConfig, train
 
 pytestmark = [pytest.mark.synth, pytest.mark.slow]
@@ -23,9 +23,15 @@ def net(request):
 @pytest.mark.parametrize("name", TARGETS)
 def test_target(net, name, tmp_path):
     target = load_target(name)
-    design = write_verilog(net, tmp_path, target=target.sums, pipeline=3)
+    design = write_verilog(net, tmp_path, HardwareOptions(sums=target.sums, pipeline=3))
     # Placed with seed 1, the clock of digits is not routed on the MachXO3.
-    result = synthesize(design.path, design.top, target, out=tmp_path, seed=2, timeout=1800)
+    result = synthesize(
+        design.path,
+        design.top,
+        target,
+        settings=SynthesisSettings(seed=2, timeout=1800),
+        out=tmp_path,
+    )
     cells = result.cells
     assert cells.other == 0
     assert cells.ff > 0

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from circuits import random_netlist
 
+from trilut.circuit.trit import pack_trits
 from trilut.errors import FormatError, ToolError
-from trilut.hdl import write_logic, write_verilog
-from trilut.sim.bench.packing import pack_trits
-from trilut.synth import load_target, synthesize
+from trilut.hdl import HardwareOptions, write_logic, write_verilog
+from trilut.synth import SynthesisSettings, load_target, synthesize
 from trilut.synth.asic.activity import Simulation, estimate_energy
 from trilut.synth.asic.liberty import parse_liberty
 from trilut.synth.asic.library import Library, load_library
@@ -266,9 +266,9 @@ def test_every_driven_packet_is_classified(tmp_path):
     net = random_netlist(
         3, num_inputs=8, num_gates=20, num_outputs=6, num_classes=3, with_encoder=True
     )
-    design = write_verilog(net, tmp_path, axi_beat_bits=8)
+    design = write_verilog(net, tmp_path, HardwareOptions(axi_beat_bits=8))
     asic = load_target("asic")
-    traffic = design_traffic(design)
+    traffic = design_traffic(design.interface)
     assert traffic.num_beats > 2
     result = synthesize(design.path, design.top, asic, out=tmp_path, blocks=False, traffic=traffic)
     module = json.loads((tmp_path / "yosys.json").read_text())["modules"][design.top]
@@ -321,8 +321,8 @@ def test_liberty_file_that_is_none(tmp_path):
             tmp_path / "x.v",
             "top",
             load_target("asic"),
+            settings=SynthesisSettings(liberty=tmp_path / "x.lib"),
             out=tmp_path,
-            liberty=tmp_path / "x.lib",
         )
     assert str(caught.value) == (
         f"{str(tmp_path / 'x.lib')!r} is not a liberty file: "
@@ -333,5 +333,9 @@ def test_liberty_file_that_is_none(tmp_path):
 def test_liberty_file_for_an_fpga(tmp_path):
     with pytest.raises(ToolError, match=r"^Target 'ecp5' is no ASIC and takes no liberty file$"):
         synthesize(
-            tmp_path / "x.v", "top", load_target("ecp5"), out=tmp_path, liberty=tmp_path / "x.lib"
+            tmp_path / "x.v",
+            "top",
+            load_target("ecp5"),
+            settings=SynthesisSettings(liberty=tmp_path / "x.lib"),
+            out=tmp_path,
         )

@@ -8,7 +8,7 @@ import pytest
 from clock import skip_an_hour_when_there
 
 from trilut.errors import ToolError
-from trilut.synth import Cache, SynthesisError, load_target, synthesize
+from trilut.synth import Cache, SynthesisError, SynthesisSettings, load_target, synthesize
 from trilut.synth.warm_up import warm_up
 
 pytestmark = pytest.mark.synth
@@ -97,7 +97,14 @@ def cache(tmp_path_factory):
 @pytest.fixture(scope="module")
 def result(out, steps, cache, tmp_path_factory):
     verilog = write(tmp_path_factory.mktemp("input"))
-    return synthesize(verilog, "tiny", ECP5, out=out, cache=cache, progress=steps.append)
+    return synthesize(
+        verilog,
+        "tiny",
+        ECP5,
+        settings=SynthesisSettings(cache=cache),
+        out=out,
+        progress=steps.append,
+    )
 
 
 def test_cells_of_the_whole(result):
@@ -166,7 +173,12 @@ def test_warm_up_gives_the_versions(result):
 def test_second_run_comes_from_the_cache(result, cache, tmp_path):
     said = []
     again = synthesize(
-        write(tmp_path), "tiny", ECP5, out=tmp_path, cache=cache, progress=said.append
+        write(tmp_path),
+        "tiny",
+        ECP5,
+        settings=SynthesisSettings(cache=cache),
+        out=tmp_path,
+        progress=said.append,
     )
     assert said == [f"{step}, done before" for step in result.seconds]
     assert again == result
@@ -176,7 +188,13 @@ def test_second_run_comes_from_the_cache(result, cache, tmp_path):
 def test_another_frequency_is_another_run(result, cache, tmp_path, monkeypatch):
     fake_nextpnr(tmp_path, monkeypatch, 'echo "ERROR: asked for $*"', "exit 1")
     with pytest.raises(SynthesisError, match="--freq 50 "):
-        synthesize(write(tmp_path), "tiny", ECP5, out=tmp_path, cache=cache, frequency=50)
+        synthesize(
+            write(tmp_path),
+            "tiny",
+            ECP5,
+            settings=SynthesisSettings(cache=cache, frequency=50),
+            out=tmp_path,
+        )
 
 
 def fake_nextpnr(folder, monkeypatch, *lines):
@@ -198,7 +216,11 @@ def test_several_seeds(result, cache, tmp_path, monkeypatch):
         f"printf '%s' '{REPORT}' | sed s/.seed/$seed/ > $report",
     )
     found = synthesize(
-        write(tmp_path), "tiny", ECP5, out=tmp_path, cache=cache, seed=2, num_seeds=4
+        write(tmp_path),
+        "tiny",
+        ECP5,
+        settings=SynthesisSettings(cache=cache, seed=2, num_seeds=4),
+        out=tmp_path,
     )
     assert found.timing.seeds == {2: 102, 3: 103, 4: 104, 5: 105}
     assert found.timing.fmax_mhz == 103
@@ -217,7 +239,13 @@ def test_several_seeds(result, cache, tmp_path, monkeypatch):
 def test_area_of_a_design_that_cannot_be_routed(result, cache, tmp_path, monkeypatch):
     fake_nextpnr(tmp_path, monkeypatch, *hanging(tmp_path, monkeypatch))
     with pytest.raises(SynthesisError) as caught:
-        synthesize(write(tmp_path), "tiny", ECP5, out=tmp_path, cache=cache, timeout=500)
+        synthesize(
+            write(tmp_path),
+            "tiny",
+            ECP5,
+            settings=SynthesisSettings(cache=cache, timeout=500),
+            out=tmp_path,
+        )
     partial = caught.value.result
     assert str(caught.value) == partial.incomplete
     assert partial.incomplete == (
@@ -268,7 +296,14 @@ def test_top_that_is_no_identifier(tmp_path):
 
 def check_fails(folder, text, message, target=ECP5, timeout=600.0):
     with pytest.raises(ToolError) as caught:
-        synthesize(write(folder, text), "tiny", target, out=folder, blocks=False, timeout=timeout)
+        synthesize(
+            write(folder, text),
+            "tiny",
+            target,
+            settings=SynthesisSettings(timeout=timeout),
+            out=folder,
+            blocks=False,
+        )
     assert str(caught.value) == message
 
 

@@ -5,7 +5,7 @@ import pytest
 from circuits import random_netlist
 
 from trilut.errors import ToolError
-from trilut.hdl import write_verilog
+from trilut.hdl import HardwareOptions, write_verilog
 from trilut.sim import stimulus, verify_rtl
 from trilut.synth import load_target, synthesize
 from trilut.synth.simulated import write_mapped_verilog
@@ -24,12 +24,14 @@ def test_mapped_design_equals_the_netlist(tmp_path, name):
         1, num_inputs=6, num_gates=24, num_outputs=12, num_classes=3, with_encoder=True
     )
     target = load_target(name)
-    design = write_verilog(net, tmp_path, target=target.sums)
+    design = write_verilog(net, tmp_path, HardwareOptions(sums=target.sums))
     mapping = dataclasses.replace(target, place_and_route=None)
     synthesize(design.path, design.top, mapping, out=tmp_path, blocks=False)
     mapped = write_mapped_verilog(tmp_path, design.top, target)
     vectors = stimulus(net, None, np.random.default_rng(0), num_random=300)
-    result = verify_rtl(net, mapped, design.top, design.latency, vectors, out=tmp_path)
+    result = verify_rtl(
+        net, dataclasses.replace(design, path=mapped, models=""), vectors, out=tmp_path
+    )
     assert result.passed
     assert sum(result.num_checked.values()) > 300
     assert mapped.read_text().count("endmodule") == 1

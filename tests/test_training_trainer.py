@@ -10,7 +10,7 @@ from trilut.circuit.gates import fourier_spectrum
 from trilut.data import Dataset, Split, load_dataset
 from trilut.measure.evaluation import dataset_accuracy
 from trilut.measure.metrics import accuracy, cell_vote_accuracy, encoding_ceiling
-from trilut.report.summary import accuracy_rows
+from trilut.report.summary import accuracy_document, accuracy_rows
 from trilut.sim import evaluate
 from trilut.training import (
     TrainingConfig,
@@ -123,7 +123,7 @@ def test_hardening_error_reaches_the_netlist_and_its_summary(moons, recipe):
     assert 0 < expected < 2
     assert result.netlist.provenance["accuracy"]["hardening_error"] == fitted.hardening_error
     assert fitted.hardening_error == pytest.approx(expected, rel=1e-4)
-    rows = accuracy_rows(dataset_accuracy(result.netlist, moons))
+    rows = accuracy_rows(accuracy_document(dataset_accuracy(result.netlist, moons)))
     assert rows["hardening error"] == (
         f"{expected:.3f} (distance of a soft output from the circuit's, 0…2)"
     )
@@ -135,8 +135,8 @@ def test_circuit_that_was_its_own_training_forward_has_no_hardening_error(moons,
     assert result.fitted.hardening_error is None
     assert set(result.netlist.provenance["accuracy"]) == {"soft", "hardened"}
     measured = dataset_accuracy(result.netlist, moons)
-    assert measured["hardening_error"] is None
-    assert "hardening error" not in accuracy_rows(measured)
+    assert measured.hardening_error is None
+    assert "hardening error" not in accuracy_rows(accuracy_document(measured))
 
 
 def test_gap_is_told_layer_by_layer(moons):

@@ -4,7 +4,7 @@ from circuits import random_netlist
 
 from trilut import Head, Netlist, sim
 from trilut.circuit.encoder import FeatureVectors
-from trilut.hdl import write_verilog
+from trilut.hdl import HardwareOptions, write_verilog
 from trilut.verify.campaigns import flip_survey, mutation_campaign
 from trilut.verify.mutants import Mutant, MutantProof, Verdict, draw_mutants
 
@@ -18,7 +18,9 @@ def net():
 
 @pytest.fixture(scope="module")
 def design(net, tmp_path_factory):
-    return write_verilog(net, tmp_path_factory.mktemp("design"), pipeline=1, scores=True)
+    return write_verilog(
+        net, tmp_path_factory.mktemp("design"), HardwareOptions(pipeline=1, scores=True)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +67,7 @@ def test_the_proof_tells_equivalent_hidden_and_visible_mutants(tmp_path):
         np.array([2, 3, 4]),
         head=Head(("one", "other"), (2, 1)),
     )
-    proof = MutantProof(write_verilog(net, tmp_path, optimized=False, scores=True))
+    proof = MutantProof(write_verilog(net, tmp_path, HardwareOptions(optimized=False, scores=True)))
     assert proof.verdict(Mutant(2, 1, 1, -1)) is Verdict.EQUIVALENT
     assert proof.verdict(Mutant(0, 1, 1, -1)) is Verdict.HIDDEN
     assert proof.verdict(Mutant(1, 1, 1, 0)) is Verdict.VISIBLE

@@ -6,7 +6,7 @@ import pytest
 from circuits import random_netlist
 
 from trilut import FeatureVectors
-from trilut.hdl import write_verilog
+from trilut.hdl import HardwareOptions, write_verilog
 from trilut.verify.proof.claim import Finding
 from trilut.verify.proof.formal import prove_design
 
@@ -32,11 +32,11 @@ def prove_text(design, text, work):
     ("circuit", "options"),
     [
         ({"valence": 2, "num_classes": 3, "with_encoder": True}, {"pipeline": 1, "scores": True}),
-        ({"num_classes": 5, "with_encoder": True}, {"target": "carry", "pipeline": 3}),
-        ({"valence": 2, "num_classes": 2, "num_outputs": 40}, {"target": "ecp5"}),
+        ({"num_classes": 5, "with_encoder": True}, {"sums": "carry", "pipeline": 3}),
+        ({"valence": 2, "num_classes": 2, "num_outputs": 40}, {"sums": "ecp5"}),
         ({"num_classes": 3, "num_outputs": 60, "with_encoder": True},
-         {"target": "ecp5", "pipeline": 1}),
-        ({"num_classes": 2, "num_outputs": 60}, {"target": "xilinx", "pipeline": 1}),
+         {"sums": "ecp5", "pipeline": 1}),
+        ({"num_classes": 2, "num_outputs": 60}, {"sums": "xilinx", "pipeline": 1}),
         ({"valence": 2}, {}),
         ({"num_gates": 0, "num_classes": 2}, {"optimized": False}),
     ],
@@ -44,7 +44,7 @@ def prove_text(design, text, work):
 def test_designs_of_all_kinds_are_proven(tmp_path, circuit, options):
     shape = {"num_inputs": 6, "num_gates": 50, "num_outputs": 15, **circuit}
     net = random_netlist(1, **shape)
-    result = prove_design(net, write_verilog(net, tmp_path, **options), tmp_path)
+    result = prove_design(net, write_verilog(net, tmp_path, HardwareOptions(**options)), tmp_path)
     assert result.objection == ""
     claims = ["handshake", "gates", *(["sums", "decision"] if net.head else []), "latency"]
     assert [claim.name for claim in result.claims] == claims
@@ -54,7 +54,9 @@ def test_designs_of_all_kinds_are_proven(tmp_path, circuit, options):
 @pytest.mark.parametrize("target", ["ecp5", "xilinx"])
 def test_large_sums_of_a_part_are_proven(tmp_path, target):
     net = random_netlist(2, num_inputs=50, num_gates=400, num_outputs=800, num_classes=2)
-    result = prove_design(net, write_verilog(net, tmp_path, target=target, scores=True), tmp_path)
+    result = prove_design(
+        net, write_verilog(net, tmp_path, HardwareOptions(sums=target, scores=True)), tmp_path
+    )
     assert result.objection == ""
     assert result.proven["sums"] == "2 scores equal the sums of 800 trits"
 
@@ -63,8 +65,8 @@ def test_the_claims_say_what_was_proven(design, tmp_path):
     result = prove_design(NET, design, tmp_path)
     assert result.passed
     assert re.fullmatch(
-        rf"\d+ registers move as one pipeline of {design.latency} stages; results hold while they "
-        "wait, none is lost, doubled or overtaken",
+        rf"\d+ registers move as one pipeline of {design.interface.latency} stages; results hold "
+        "while they wait, none is lost, doubled or overtaken",
         result.proven["handshake"],
     )
     assert result.proven["gates"].startswith(
@@ -200,7 +202,7 @@ def test_a_wrong_head_is_noticed(design, tmp_path, change, objection):
 
 
 def test_a_wrong_cell_of_a_part_is_noticed(tmp_path):
-    design = write_verilog(NET, tmp_path, target="ecp5")
+    design = write_verilog(NET, tmp_path, HardwareOptions(sums="ecp5"))
     # One entry of the table of the last carry cell, for both of its bits 0.
     before, name, table = design.path.read_text().rpartition(".INIT0(16'h")
     wrong = f"{int(table[:4], 16) ^ 0x0100:04x}"

@@ -1,4 +1,5 @@
 import json
+import re
 import sys
 
 import pytest
@@ -7,7 +8,7 @@ from circuits import random_netlist
 from trilut import save, write_verilog
 from trilut.cli import main
 from trilut.errors import ToolError
-from trilut.verify.levels import Level, Outcome, _optional, default_levels, prove
+from trilut.verify import Level, LevelResult, Outcome, default_levels, levels, verify_design
 
 
 def test_large_circuits_are_not_proven_by_default():
@@ -27,23 +28,77 @@ def test_unknown_level(capsys):
     )
 
 
-def test_a_level_left_out_names_the_log_that_is_kept(tmp_path):
-    work, logs = tmp_path / "work", tmp_path / "logs"
-
-    def fail():
-        raise ToolError(f"too small; log: {str(work / 'nextpnr.log')!r}")
-
-    verdict = f"too small; log: {str(logs / 'nextpnr.log')!r}"
-    assert _optional(fail, work, logs)() == (Outcome.NOT_RUN, verdict, {})
-
-
-def test_the_solver_may_be_missing(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pysat", None)
+@pytest.fixture
+def design(tmp_path):
     net = random_netlist(0, num_inputs=4, num_gates=12, num_outputs=4, num_classes=2)
-    with pytest.raises(
-        ToolError, match=r"^Cannot find the Python package python-sat; install trilut\[verify\]$"
-    ):
-        prove(net, write_verilog(net, tmp_path), tmp_path)
+    return write_verilog(net, tmp_path)
+
+
+class Levels:
+    """Stands for the levels: each ends as it is told to, or raises."""
+
+    def __init__(self, monkeypatch, **outcomes):
+        self.outcomes = {Level(name): outcome for name, outcome in outcomes.items()}
+        monkeypatch.setattr(levels._Runner, "make_vectors", lambda *arguments: None)
+        monkeypatch.setattr(levels._Runner, "run", lambda runner, level: self.run(level))
+
+    def run(self, level):
+        outcome = self.outcomes[level]
+        if isinstance(outcome, Exception):
+            raise outcome
+        return LevelResult(level, outcome, "verdict", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("rtl", "formal", "passed"),
+    [
+        (Outcome.PASSED, Outcome.PASSED, True),
+        (Outcome.PASSED, Outcome.NOT_RUN, True),
+        (Outcome.PASSED, Outcome.UNPROVEN, False),
+        (Outcome.PASSED, Outcome.FAILED, False),
+        (Outcome.FAILED, Outcome.PASSED, False),
+        (Outcome.NOT_RUN, Outcome.NOT_RUN, False),
+    ],
+)
+def test_what_is_not_proven_has_not_passed(design, tmp_path, monkeypatch, rtl, formal, passed):
+    Levels(monkeypatch, rtl=rtl, formal=formal)
+    assert verify_design(design, work=tmp_path).passed is passed
+
+
+def test_a_level_left_out_names_the_log_that_is_kept(design, tmp_path, monkeypatch):
+    work, logs = tmp_path / "work", tmp_path / "logs"
+    error = ToolError(f"too small; log: {str(work / 'nextpnr.log')!r}")
+    done = dict.fromkeys(("rtl", "formal", "mapped"), Outcome.PASSED)
+    Levels(monkeypatch, **done, bitstream=error)
+    result = verify_design(design, work=work, logs=logs, levels=["all"])
+    assert result.passed
+    assert result.levels[-1].outcome is Outcome.NOT_RUN
+    assert result.levels[-1].verdict == f"too small; log: {str(logs / 'nextpnr.log')!r}"
+    with pytest.raises(ToolError, match=r"^too small; log: "):
+        verify_design(design, work=work, logs=logs, levels=["bitstream"])
+
+
+def test_a_proof_that_stops_is_not_left_out(design, tmp_path, monkeypatch):
+    Levels(monkeypatch, rtl=Outcome.PASSED, formal=ToolError("yosys failed"))
+    with pytest.raises(ToolError, match=r"^yosys failed$"):
+        verify_design(design, work=tmp_path)
+
+
+def test_the_simulator_must_be_there(design, tmp_path, monkeypatch):
+    Levels(monkeypatch, rtl=ToolError("no simulator"), formal=Outcome.PASSED)
+    with pytest.raises(ToolError, match=r"^no simulator$"):
+        verify_design(design, work=tmp_path)
+
+
+def test_the_solver_may_be_missing(design, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pysat", None)
+    reason = "Cannot find the Python package python-sat; install trilut[verify]"
+    with pytest.raises(ToolError, match=f"^{re.escape(reason)}$"):
+        verify_design(design, work=tmp_path, levels=["formal"])
+    Levels(monkeypatch, rtl=Outcome.PASSED, formal=ToolError(reason))
+    rtl, formal = verify_design(design, work=tmp_path).levels
+    assert rtl.outcome is Outcome.PASSED
+    assert (formal.outcome, formal.verdict) == (Outcome.NOT_RUN, reason)
 
 
 @pytest.mark.synth
@@ -73,6 +128,7 @@ def test_mapped_netlists_compute_the_netlist(tmp_path, target):
     result = net.verify(levels=["rtl", "mapped"], target=target, num_random=300, scratch=tmp_path)
     assert result.passed
     rtl, mapped = result.levels
-    assert mapped.details["target"] == target
-    assert mapped.details["num_checked"] == rtl.details["num_checked"]
-    assert result.coverage["share"] == 1.0
+    assert mapped.finding.target == target
+    assert mapped.finding.regression.num_checked == rtl.finding.num_checked
+    assert mapped.finding.cells.startswith("equal")
+    assert result.coverage.share == 1.0

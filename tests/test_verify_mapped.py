@@ -1,7 +1,7 @@
 import pytest
 from circuits import random_netlist
 
-from trilut.hdl import write_verilog
+from trilut.hdl import HardwareOptions, write_verilog
 from trilut.synth import load_target
 from trilut.verify.mapped import map_design, prove_mapping
 from trilut.verify.proof.design import read_design
@@ -102,7 +102,7 @@ def test_mapped_designs_are_proven(tmp_path, target):
         2, num_inputs=6, num_gates=40, num_outputs=12, num_classes=3, with_encoder=True
     )
     part = load_target(target)
-    design = write_verilog(net, tmp_path, target=part.sums)
+    design = write_verilog(net, tmp_path, HardwareOptions(sums=part.sums))
     map_design(design, part, tmp_path / "mapped")
     text = prove_mapping(design, part, tmp_path / "mapped")
     assert text.startswith("proven equal to the RTL in every cycle: ")

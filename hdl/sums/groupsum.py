@@ -12,26 +12,16 @@ from amaranth.lib.wiring import In, Out
 from trilut.circuit.head import Head
 from trilut.hdl.sums.cells import CHAINS, build_cell, build_chain, read_bit
 from trilut.hdl.sums.compressor import Plan, Plane
-from trilut.hdl.sums.plan import PLANNERS, plan_sum
+from trilut.hdl.sums.plan import SUM_TARGETS, plan_sum
 
 __all__ = [
-    "SUM_TARGETS",
     "GroupSum",
     "ScoreDifference",
     "TritSum",
     "difference_width",
-    "score_width",
 ]
 
-SUM_TARGETS = tuple(PLANNERS)
-"""The kinds of parts that sums can be made for."""
-
 _Values = Sequence[tuple[int, ...]]
-
-
-def score_width(head: Head) -> int:
-    """Return the bits of a signed number that holds every score of every class."""
-    return max(head.group_sizes).bit_length() + 1
 
 
 def difference_width(head: Head) -> int:
@@ -95,7 +85,7 @@ class TritSum(wiring.Component):
         input_register: bool = False,
         behavioural: bool = False,
     ):
-        if target not in PLANNERS:
+        if target not in SUM_TARGETS:
             raise ValueError(
                 f"Sums can be made for {', '.join(map(repr, SUM_TARGETS))}, not for {target!r}"
             )
@@ -208,7 +198,7 @@ class GroupSum(TritSum):
         them cheaper, the more so the smaller the classes are, and changes no difference.
 
     Other parameters, and the members, are those of :class:`TritSum`; the width of ``o`` is
-    :func:`score_width`.
+    :attr:`Head.score_bits`.
     """
 
     def __init__(
@@ -227,8 +217,8 @@ class GroupSum(TritSum):
         groups = _split(head, values)
         super().__init__(
             groups,
-            score_width(head),
-            offset=0 if exact else _cheapest_offset(groups, score_width(head)),
+            head.score_bits,
+            offset=0 if exact else _cheapest_offset(groups, head.score_bits),
             levels=_levels(pipeline, target),
             target=target,
             max_chain=_max_chain(pipeline),

@@ -20,7 +20,7 @@ from trilut.hdl.sums.compressor import (
     TritAdder,
 )
 
-__all__ = ["PLANNERS", "plan_sum"]
+__all__ = ["PLANNERS", "SUM_TARGETS", "plan_sum"]
 
 # An entry and nine times three trits.
 _MAX_CHAIN = 28
@@ -534,3 +534,6 @@ PLANNERS: dict[str, type[_Planner]] = {
     "xilinx": _Xilinx,
 }
 """How to plan for each kind of part."""
+
+SUM_TARGETS = tuple(PLANNERS)
+"""What sums can be made of: any logic, any carry chain, or the cells of a family."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.head import Decisions
+from trilut.circuit.interface import Interface
 from trilut.files import write_atomically
 
 __all__ = ["JOB_VARIABLE", "FaultKind", "Job", "Model"]
@@ -48,24 +49,22 @@ class Job:
 
     Parameters
     ----------
-    latency : int
-        Rising edges from the one that takes a vector to the one that hands over its result, when
-        nothing stalls.
+    interface : Interface
+        The ports of the design.
     seed : int
         Of the pauses and the resets.
-    widths : tuple of int
-        Number of bits of each feature; none for a design that takes trits.
-    signed : tuple of bool
-        Whether each feature is in two's complement.
     origins : mapping
         Number of vectors of each origin, in the order of the model.
     """
 
-    latency: int
+    interface: Interface
     seed: int
-    widths: tuple[int, ...]
-    signed: tuple[bool, ...]
     origins: Mapping[str, int]
+
+    @property
+    def latency(self) -> int:
+        """Rising edges from a vector to its result, when nothing stalls."""
+        return self.interface.latency
 
     def write(self, path: Path) -> None:
         """Write the job as JSON."""
@@ -75,13 +74,7 @@ class Job:
     def read(cls, path: Path) -> Self:
         """Read a job that :meth:`write` wrote."""
         job = json.loads(path.read_text())
-        return cls(
-            latency=job["latency"],
-            seed=job["seed"],
-            widths=tuple(job["widths"]),
-            signed=tuple(job["signed"]),
-            origins=job["origins"],
-        )
+        return cls(Interface.from_dict(job["interface"]), job["seed"], job["origins"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

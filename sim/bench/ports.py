@@ -2,19 +2,10 @@
 
 from typing import Any
 
-import numpy as np
-
+from trilut.circuit.bits import bits_to_text, text_to_bits
 from trilut.circuit.encoder import FeatureVectors
-from trilut.circuit.head import Decisions
+from trilut.circuit.interface import Port
 from trilut.sim.bench.job import Job, Model
-from trilut.sim.bench.packing import (
-    bits_to_text,
-    pack_integers,
-    pack_trits,
-    text_to_bits,
-    unpack_integers,
-    unpack_trits,
-)
 
 __all__ = ["Payload", "Ports", "is_resolved"]
 
@@ -28,78 +19,31 @@ class Ports:
     Raises
     ------
     ValueError
-        If a port has another width than the job says.
+        If a port has another width than the interface says.
     """
 
     def __init__(self, dut: Any, job: Job, model: Model) -> None:
-        self._job = job
+        self._interface = job.interface
         self._model = model
-        if isinstance(model.vectors, FeatureVectors):
-            inputs = {"in_features": sum(job.widths), "in_present": len(job.widths)}
-        else:
-            inputs = {"in_trits": 2 * model.vectors.shape[1]}
-        if isinstance(model.results, Decisions):
-            # The widths of the others are the design's choice.
-            outputs: dict[str, int | None] = {"out_class": None, "out_margin": None}
-            outputs["out_unknown"] = 1
-            if hasattr(dut, "out_scores"):
-                outputs["out_scores"] = None
-        else:
-            outputs = {"out_trits": 2 * model.results.shape[1]}
-        self.inputs = {name: _port(dut, name, width) for name, width in inputs.items()}
-        self.outputs = {name: _port(dut, name, width) for name, width in outputs.items()}
+        self.inputs = {port.name: _handle(dut, port) for port in self._interface.inputs}
+        self.outputs = {port.name: _handle(dut, port) for port in self._interface.outputs}
 
     def vectors(self, part: slice) -> list[Payload]:
         """Pack some vectors of the model."""
-        vectors = self._model.vectors[part]
-        if isinstance(vectors, FeatureVectors):
-            features = pack_integers(vectors.values, self._job.widths, signed=self._job.signed)
-            present = vectors.valid.astype(np.uint8)
-            return list(zip(bits_to_text(features), bits_to_text(present), strict=True))
-        return [(text,) for text in bits_to_text(pack_trits(vectors))]
+        bits = self._interface.pack_vectors(self._model.vectors[part])
+        return list(zip(*map(bits_to_text, bits.values()), strict=True))
 
     def results(self, part: slice) -> list[Payload]:
         """Pack some results of the model."""
-        results = self._model.results
-        if not isinstance(results, Decisions):
-            return [(text,) for text in bits_to_text(pack_trits(results[part]))]
-        columns = {
-            "out_class": results.chosen[part, None],
-            "out_margin": results.margin[part, None],
-            "out_unknown": results.unknown[part, None],
-            "out_scores": results.scores[part],
-        }
-        packed = []
-        for name in self.outputs:
-            widths = self._widths(name, columns[name].shape[1])
-            bits = pack_integers(columns[name], widths, signed=name == "out_scores")
-            packed.append(bits_to_text(bits))
-        return list(zip(*packed, strict=True))
-
-    def _widths(self, name: str, num_fields: int) -> list[int]:
-        width, rest = divmod(len(self.outputs[name]), num_fields)
-        if rest:
-            raise ValueError(
-                f"Port {name!r} has {len(self.outputs[name])} bits, "
-                f"expected a multiple of {num_fields}"
-            )
-        return [width] * num_fields
+        bits = self._interface.pack_results(self._model.results[part])
+        return list(zip(*map(bits_to_text, bits.values()), strict=True))
 
     def read_result(self, payload: Payload) -> dict[str, object]:
         """Read a result for a report; a port that is not resolved stays text."""
         return {
-            name.removeprefix("out_"): self._read(name, text) if is_resolved(text) else text
-            for name, text in zip(self.outputs, payload, strict=True)
+            port.name.removeprefix("out_"): _read(port, text) if is_resolved(text) else text
+            for port, text in zip(self._interface.outputs, payload, strict=True)
         }
-
-    def _read(self, name: str, text: str) -> object:
-        if name == "out_trits":
-            return unpack_trits(text_to_bits([text]))[0].tolist()
-        if name == "out_scores":
-            assert isinstance(self._model.results, Decisions)
-            widths = self._widths(name, self._model.results.scores.shape[1])
-            return unpack_integers(text_to_bits([text]), widths, signed=True)[0].tolist()
-        return int(text, 2)
 
     def read_vector(self, vector: int) -> list[int | None]:
         """Read a vector of the model for a report; a missing feature is None."""
@@ -110,11 +54,16 @@ class Ports:
         return [value if valid else None for value, valid in pairs]
 
 
-def _port(dut: Any, name: str, width: int | None) -> Any:
-    port = getattr(dut, name)
-    if width is not None and len(port) != width:
-        raise ValueError(f"Port {name!r} has {len(port)} bits, expected {width}")
-    return port
+def _read(port: Port, text: str) -> object:
+    values = port.unpack(text_to_bits([text]))[0].tolist()
+    return values if port.name in ("out_trits", "out_scores") else values[0]
+
+
+def _handle(dut: Any, port: Port) -> Any:
+    handle = getattr(dut, port.name)
+    if len(handle) != port.width:
+        raise ValueError(f"Port {port.name!r} has {len(handle)} bits, expected {port.width}")
+    return handle
 
 
 def is_resolved(text: str) -> bool:

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.head import Decisions
+from trilut.circuit.interface import Interface, Vectors, VerilogModule
 from trilut.circuit.netlist import Netlist
 from trilut.errors import DataError, NetlistError
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.identifier import check_identifier
 from trilut.sim.bench.job import JOB_VARIABLE, FaultKind, Job, Model
 from trilut.sim.bench.simulator import Simulator, child_tool, find_simulator
-from trilut.sim.bench.stimulus import Vectors
 from trilut.sim.engines.dispatch import classify, evaluate
 from trilut.tools import run
 
@@ -119,10 +119,8 @@ class RegressionResult:
 
 
 def verify_rtl(
-    net: Netlist,
-    verilog: Path,
-    top: str,
-    latency: int,
+    netlist: Netlist,
+    design: VerilogModule,
     vectors: Vectors | Mapping[str, Vectors],
     *,
     out: Path,
@@ -135,15 +133,10 @@ def verify_rtl(
 
     Parameters
     ----------
-    net : Netlist
+    netlist : Netlist
         What the design must compute.
-    verilog : Path
-        The design.
-    top : str
-        Its top module.
-    latency : int
-        Rising clock edges from the one that takes a vector to the one that hands over its result,
-        when nothing stalls.
+    design : VerilogModule
+        The design, with a stream of vectors in and one of results out.
     vectors : FeatureVectors, array of trits, or mapping from origin to one of them
         What to drive: feature vectors into a design that takes features, trits into one that takes
         trits.
@@ -164,37 +157,40 @@ def verify_rtl(
         If the simulator is missing, cannot build the design, or does not come to an end. A design
         that computes something wrong is a result, not an error.
     NetlistError
-        If ``top`` is not a plain Verilog identifier.
+        If the top module is not a plain Verilog identifier, or a packet carries the vectors.
     DataError
         If the vectors do not fit the netlist.
     FormatError
         If the Verilog cannot be read, or the directory written.
     """
-    check_identifier(top)
-    found = find_simulator(simulator) if isinstance(simulator, str) else simulator
+    check_identifier(design.top)
+    _check_streams(design.interface)
+    tool = find_simulator(simulator) if isinstance(simulator, str) else simulator
     say = progress or (lambda line: None)
     groups = vectors if isinstance(vectors, Mapping) else {"vectors": vectors}
-    model = reference_model(net, list(groups.values()), seed)
-    job = Job(
-        latency=latency,
-        seed=seed,
-        widths=_features(net, model, "bits"),
-        signed=_features(net, model, "signed"),
-        origins={origin: len(group) for origin, group in groups.items()},
-    )
+    model = reference_model(netlist, list(groups.values()), seed)
+    origins = {origin: len(group) for origin, group in groups.items()}
+    job = Job(design.interface, seed, origins)
     directory = out.absolute() / "simulation"
     shutil.rmtree(directory, ignore_errors=True)
     make_directory(directory)
-    say(f"Building with {found.name} {found.version}")
+    say(f"Building with {tool.name} {tool.version}")
     start = time.monotonic()
-    found.build(verilog, top, _ports(model), directory, timeout=timeout)
+    tool.build(design, directory, timeout=timeout)
     build_seconds = time.monotonic() - start
     say(f"Simulating {len(model):,} vectors")
-    report, run_seconds = _simulate(found, top, job, model, directory, timeout)
-    return _result(job, report, found, build_seconds, run_seconds)
+    report, run_seconds = _simulate(tool, design.top, job, model, directory, timeout)
+    return _result(job, report, tool, build_seconds, run_seconds)
 
 
-def reference_model(net: Netlist, groups: Sequence[Vectors], seed: int) -> Model:
+def _check_streams(interface: Interface) -> None:
+    if interface.axi is not None or interface.margin is not None:
+        raise NetlistError(
+            "The bench drives plain streams; the design has AXI4-Streams or a port of the margin"
+        )
+
+
+def reference_model(netlist: Netlist, groups: Sequence[Vectors], seed: int) -> Model:
     """Join the vectors and ask the reference about them."""
     features = [group for group in groups if isinstance(group, FeatureVectors)]
     trits = [group for group in groups if not isinstance(group, FeatureVectors)]
@@ -204,23 +200,27 @@ def reference_model(net: Netlist, groups: Sequence[Vectors], seed: int) -> Model
         raise TypeError("Vectors are in part features and in part trits, expected one of them")
     if trits:
         inputs = np.concatenate(trits)
-        outputs = evaluate(net, inputs, engine="reference")
-        results = outputs if net.head is None else net.head.decide(net.head.scores(outputs))
+        outputs = evaluate(netlist, inputs, engine="reference")
+        results = (
+            outputs if netlist.head is None else netlist.head.decide(netlist.head.scores(outputs))
+        )
         return Model(inputs.astype(np.int8), results)
     vectors = FeatureVectors.concatenate(features)
-    _check_features(net, vectors)
-    return Model(_scrambled(net, vectors, seed), _reference(net, vectors))
+    _check_features(netlist, vectors)
+    return Model(_scrambled(netlist, vectors, seed), _reference(netlist, vectors))
 
 
-def _check_features(net: Netlist, vectors: FeatureVectors) -> None:
-    if net.encoder is None:
-        raise NetlistError(f"Netlist {net.name!r} has no encoder, so it takes no feature vectors")
-    num_features = len(net.encoder.features)
+def _check_features(netlist: Netlist, vectors: FeatureVectors) -> None:
+    if netlist.encoder is None:
+        raise NetlistError(
+            f"Netlist {netlist.name!r} has no encoder, so it takes no feature vectors"
+        )
+    num_features = len(netlist.encoder.features)
     if vectors.values.shape != (len(vectors), num_features):
         raise DataError(
             f"Vectors have shape {vectors.values.shape}, expected (vectors, {num_features})"
         )
-    for number, feature in enumerate(net.encoder.features):
+    for number, feature in enumerate(netlist.encoder.features):
         column = vectors.values[:, number]
         outside = vectors.valid[:, number] & (
             (column < feature.minimum) | (column > feature.maximum)
@@ -232,38 +232,21 @@ def _check_features(net: Netlist, vectors: FeatureVectors) -> None:
             )
 
 
-def _scrambled(net: Netlist, vectors: FeatureVectors, seed: int) -> FeatureVectors:
+def _scrambled(netlist: Netlist, vectors: FeatureVectors, seed: int) -> FeatureVectors:
     """Give missing features arbitrary values, which the design must not look at."""
-    assert net.encoder is not None
-    lowest = [feature.minimum for feature in net.encoder.features]
-    highest = [feature.maximum for feature in net.encoder.features]
+    assert netlist.encoder is not None
+    lowest = [feature.minimum for feature in netlist.encoder.features]
+    highest = [feature.maximum for feature in netlist.encoder.features]
     rng = np.random.default_rng(seed)
     arbitrary = rng.integers(lowest, highest, vectors.values.shape, endpoint=True)
     return FeatureVectors(np.where(vectors.valid, vectors.values, arbitrary), vectors.valid)
 
 
-def _reference(net: Netlist, vectors: FeatureVectors) -> Decisions | NDArray[np.int8]:
-    if net.head is not None:
-        return classify(net, vectors, engine="reference")
-    assert net.encoder is not None
-    return evaluate(net, net.encoder.trits(vectors), engine="reference")
-
-
-def _features(net: Netlist, model: Model, attribute: str) -> tuple[Any, ...]:
-    """Return an attribute of each feature, or nothing for a design that takes trits."""
-    if net.encoder is None or not isinstance(model.vectors, FeatureVectors):
-        return ()
-    return tuple(getattr(feature, attribute) for feature in net.encoder.features)
-
-
-def _ports(model: Model) -> list[str]:
-    """Name the ports of the top module."""
-    streams = ["in_valid", "in_ready", "out_valid", "out_ready"]
-    is_features = isinstance(model.vectors, FeatureVectors)
-    inputs = ["in_features", "in_present"] if is_features else ["in_trits"]
-    decision = ["out_class", "out_margin", "out_unknown", "out_scores"]
-    outputs = decision if isinstance(model.results, Decisions) else ["out_trits"]
-    return ["clk", "rst", *streams, *inputs, *outputs]
+def _reference(netlist: Netlist, vectors: FeatureVectors) -> Decisions | NDArray[np.int8]:
+    if netlist.head is not None:
+        return classify(netlist, vectors, engine="reference")
+    assert netlist.encoder is not None
+    return evaluate(netlist, netlist.encoder.trits(vectors), engine="reference")
 
 
 def _simulate(

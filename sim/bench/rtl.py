@@ -1,32 +1,25 @@
 """The Verilog of a netlist as a Python callable: Verilated, loaded, and fed with batches."""
 
 import ctypes
-import re
 import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trilut.circuit.bits import pack_integers
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.head import Decisions
+from trilut.circuit.interface import InputKind, Interface, Vectors, VerilogModule
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.trit import Bits
 from trilut.errors import NetlistError, ToolError
 from trilut.files import make_directory, write_atomically
 from trilut.identifier import check_identifier
-from trilut.sim.bench.packing import (
-    Bits,
-    pack_features,
-    pack_integers,
-    pack_trits,
-    unpack_integers,
-    unpack_trits,
-)
 from trilut.sim.bench.simulator import Verilator, find_simulator
 from trilut.sim.engines.dispatch import checked_samples
 
@@ -36,82 +29,82 @@ __all__ = ["RtlModel", "build_rtl"]
 _BATCH_BITS = 1 << 28
 # No design waits so long with every stream ready.
 _PATIENCE = 1 << 16
+_SELECT_BITS = 32
 
 
 def build_rtl(
-    net: Netlist, verilog: Path, top: str, *, out: Path | None = None, timeout: float = 1800.0
+    netlist: Netlist,
+    design: VerilogModule,
+    *,
+    out: Path | None = None,
+    timeout: float = 1800.0,
+    has_select: bool = False,
 ) -> "RtlModel":
     """Compile the Verilog of a netlist with Verilator, and load it.
 
     Parameters
     ----------
-    net : Netlist
-        What the design is made from. It says what the ports mean; its gates are not looked at.
-    verilog : Path
-        The design, with the streams that :class:`trilut.hdl.Classifier` describes.
-    top : str
-        Its top module.
+    netlist : Netlist
+        What the design is made from. It says what samples mean; its gates are not looked at.
+    design : VerilogModule
+        The design, with a stream of vectors in and one of results out.
     out : Path, optional
         Directory for the build. Without one the build goes when the model goes.
     timeout : float
         Seconds that the build may take.
+    has_select : bool
+        Whether the design has an input ``select`` of 32 bits, by which a campaign chooses a fault.
 
     Raises
     ------
     ToolError
-        If a tool is missing or fails, or the design has other ports.
+        If a tool is missing or fails, or the design has other ports than its interface says.
     NetlistError
-        If ``top`` is not a plain Verilog identifier.
+        If the top module is not a plain Verilog identifier.
     FormatError
         If the Verilog cannot be read, or the directory written.
     """
-    check_identifier(top)
+    check_identifier(design.top)
     simulator = find_simulator("verilator")
     assert isinstance(simulator, Verilator)
     # It stays when a tool fails: the message names a log in it.
     directory = Path(tempfile.mkdtemp(prefix="trilut-")) if out is None else make_directory(out)
     source = resources.files("trilut.sim.bench").joinpath("rtl.cpp").read_text()
     write_atomically(directory / "rtl.cpp", source)
-    simulator.translate(verilog, top, directory, timeout=timeout)
-    ports = _Ports.read(directory / "Vtop.h", net)
-    write_atomically(directory / "ports.h", ports.header())
+    ports = _payload(design.interface, has_select=has_select)
+    write_atomically(directory / "ports.h", _header(*ports))
+    simulator.translate(design.path, design.top, directory, models=design.models, timeout=timeout)
     library = simulator.build_library(directory, "rtl.cpp", timeout=timeout)
-    model = RtlModel(net, library.absolute(), ports)
+    model = RtlModel(netlist, library.absolute(), design.interface, has_select=has_select)
     if out is None:
         weakref.finalize(model, shutil.rmtree, directory, ignore_errors=True)
     return model
 
 
-@dataclass(frozen=True, slots=True)
-class _Ports:
-    """Widths of the payload ports of a design, inputs and outputs, in the order of their words."""
+def _payload(interface: Interface, *, has_select: bool) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the widths of the payload ports, inputs and outputs, in the order of their words."""
+    inputs = {port.name: port.width for port in interface.inputs}
+    if has_select:
+        inputs["select"] = _SELECT_BITS
+    return inputs, {port.name: port.width for port in interface.outputs}
 
-    inputs: Mapping[str, int]
-    outputs: Mapping[str, int]
 
-    @classmethod
-    def read(cls, header: Path, net: Netlist) -> "_Ports":
-        """Read the widths from the class that Verilator wrote."""
-        macro = r"VL_(?:IN|OUT)\w*\(&(\w+),(\d+),0"
-        widths = {name: int(high) + 1 for name, high in re.findall(macro, header.read_text())}
-        inputs = ["in_features", "in_present"] if "in_features" in widths else ["in_trits"]
-        outputs = ["out_trits"] if net.head is None else ["out_class", "out_margin", "out_unknown"]
-        if net.head is not None and "out_scores" in widths:
-            outputs.append("out_scores")
-        if "select" in widths:
-            inputs.append("select")
-        streams = ["clk", "rst", "in_valid", "in_ready", "out_valid", "out_ready"]
-        for name in (*streams, *inputs, *outputs):
-            if name not in widths:
-                raise ToolError(f"The design has no port {name!r}")
-        return cls({n: widths[n] for n in inputs}, {n: widths[n] for n in outputs})
+def _header(inputs: Mapping[str, int], outputs: Mapping[str, int]) -> str:
+    """Return the C++ text that names the payload ports and refuses ports of another size."""
+    lines = []
+    for side, ports in (("INPUTS", inputs), ("OUTPUTS", outputs)):
+        uses = " ".join(f"use({name})" for name in ports)
+        lines.append(f"#define FOR_{side}(use) {uses}")
+        lines += [
+            f'static_assert(sizeof(Vtop::{name}) == {_num_bytes(width)}, "port {name}");'
+            for name, width in ports.items()
+        ]
+    return "\n".join([*lines, ""])
 
-    def header(self) -> str:
-        uses = {"INPUTS": self.inputs, "OUTPUTS": self.outputs}
-        return "".join(
-            f"#define FOR_{side}(use) {' '.join(f'use({name})' for name in names)}\n"
-            for side, names in uses.items()
-        )
+
+def _num_bytes(width: int) -> int:
+    """Return the bytes that Verilator gives a port."""
+    return next((bits // 8 for bits in (8, 16, 32, 64) if width <= bits), -(-width // 32) * 4)
 
 
 class RtlModel:
@@ -129,9 +122,12 @@ class RtlModel:
         it what is wrong.
     """
 
-    def __init__(self, net: Netlist, library: Path, ports: _Ports) -> None:
-        self._net = net
-        self._ports = ports
+    def __init__(
+        self, netlist: Netlist, library: Path, interface: Interface, *, has_select: bool = False
+    ) -> None:
+        self._netlist = netlist
+        self._interface = interface
+        self._has_select = has_select
         self._functions = ctypes.CDLL(str(library))
         self._functions.trilut_make.restype = ctypes.c_void_p
         self._functions.trilut_free.argtypes = [ctypes.c_void_p]
@@ -154,7 +150,7 @@ class RtlModel:
         ToolError
             If the design hangs.
         """
-        if "out_scores" not in self._ports.outputs:
+        if not self._interface.has_port("out_scores"):
             raise NetlistError("The design has no port 'out_scores'; build it with scores")
         results = self.results(samples)
         return Decisions(
@@ -174,18 +170,20 @@ class RtlModel:
 
     def results(self, samples: FeatureVectors | ArrayLike) -> dict[str, NDArray[np.int64]]:
         """Return what came out of each port, by its name without ``out_``, [sample, field]."""
-        vectors = checked_samples(self._net, samples)
-        size = max(64, _BATCH_BITS // sum(self._ports.inputs.values()))
+        vectors = checked_samples(self._netlist, samples)
+        size = max(64, _BATCH_BITS // sum(port.width for port in self._interface.inputs))
         starts = range(0, max(1, len(vectors)), size)
         parts = [self._batch(vectors[start : start + size]) for start in starts]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _batch(self, vectors: FeatureVectors | NDArray[np.generic]) -> dict[str, NDArray[np.int64]]:
-        packed = self._pack(vectors)
-        if width := self._ports.inputs.get("select"):
-            packed.append(pack_integers([[self.select]] * len(vectors), [width], signed=False))
+        packed = list(self._interface.pack_vectors(self._as_driven(vectors)).values())
+        if self._has_select:
+            chosen = [[self.select]] * len(vectors)
+            packed.append(pack_integers(chosen, [_SELECT_BITS], signed=False))
         words = np.concatenate([_to_words(bits) for bits in packed], axis=1)
-        widths = [-(-width // 32) for width in self._ports.outputs.values()]
+        outputs = self._interface.outputs
+        widths = [-(-port.width // 32) for port in outputs]
         out = np.empty((len(words), sum(widths)), dtype=np.uint32)
         cycles = self._functions.trilut_run(
             self._model, words.ctypes.data, out.ctypes.data, len(words), _PATIENCE
@@ -195,39 +193,22 @@ class RtlModel:
         self.cycles += cycles
         columns = np.split(out, np.cumsum(widths)[:-1], axis=1)
         return {
-            name.removeprefix("out_"): self._unpack(name, _to_bits(part, width))
-            for (name, width), part in zip(self._ports.outputs.items(), columns, strict=True)
+            port.name.removeprefix("out_"): port.unpack(_to_bits(part, port.width))
+            for port, part in zip(outputs, columns, strict=True)
         }
 
-    def _pack(self, vectors: FeatureVectors | NDArray[np.generic]) -> list[Bits]:
-        encoder = self._net.encoder
-        if "in_trits" in self._ports.inputs:
-            if encoder is None:
-                assert not isinstance(vectors, FeatureVectors)
-                return [pack_trits(self._net.checked_inputs(vectors))]
-            quantized = self._quantized(vectors)
-            return [pack_trits(encoder.trits(quantized))]
-        assert encoder is not None
-        quantized = self._quantized(vectors)
+    def _as_driven(self, vectors: FeatureVectors | NDArray[np.generic]) -> Vectors:
+        """Return samples as what the design takes: features or trits."""
+        encoder = self._netlist.encoder
+        if encoder is None:
+            assert not isinstance(vectors, FeatureVectors)
+            return self._netlist.checked_inputs(vectors)
+        quantized = vectors if isinstance(vectors, FeatureVectors) else encoder.quantize(vectors)
+        if self._interface.input_kind is InputKind.TRITS:
+            return encoder.trits(quantized)
         # A missing feature may have any value, also one that does not fit its bits.
         values = np.where(quantized.valid, quantized.values, 0)
-        return list(pack_features(encoder, FeatureVectors(values, quantized.valid)))
-
-    def _quantized(self, vectors: FeatureVectors | NDArray[np.generic]) -> FeatureVectors:
-        assert self._net.encoder is not None
-        return (
-            vectors if isinstance(vectors, FeatureVectors) else self._net.encoder.quantize(vectors)
-        )
-
-    def _unpack(self, name: str, bits: Bits) -> NDArray[np.int64]:
-        if name == "out_trits":
-            return unpack_trits(bits).astype(np.int64)
-        count = 1
-        if name == "out_scores":
-            assert self._net.head is not None
-            count = len(self._net.head.classes)
-        widths = [bits.shape[1] // count] * count
-        return unpack_integers(bits, widths, signed=name == "out_scores")
+        return FeatureVectors(values, quantized.valid)
 
 
 def _to_words(bits: Bits) -> NDArray[np.uint32]:

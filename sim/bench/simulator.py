@@ -8,13 +8,14 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar, Protocol
 
+from trilut.circuit.interface import VerilogModule
 from trilut.errors import ToolError
 from trilut.extras import require
 from trilut.files import read_bytes, write_atomically
@@ -46,19 +47,13 @@ class Simulator(Protocol):
     def arguments(self, seed: int) -> list[str]:
         """Return the arguments of a simulation."""
 
-    def build(
-        self, verilog: Path, top: str, ports: Iterable[str], directory: Path, *, timeout: float
-    ) -> None:
-        """Build a simulation of a Verilog file in a directory.
+    def build(self, design: VerilogModule, directory: Path, *, timeout: float) -> None:
+        """Build a simulation of a design in a directory.
 
         Parameters
         ----------
-        verilog : Path
-            The file.
-        top : str
-            The module to simulate; a plain identifier.
-        ports : iterable of str
-            Ports of the top module that the test bench uses; those that do not exist are ignored.
+        design : VerilogModule
+            The design. Its top module must be a plain identifier.
         directory : Path
             Where all files go, logs too.
         timeout : float
@@ -104,17 +99,25 @@ class Verilator:
         """Return the arguments of a simulation: registers start with random values."""
         return ["+verilator+rand+reset+2", f"+verilator+seed+{seed % 0x7FFFFFFF or 1}"]
 
-    def build(
-        self, verilog: Path, top: str, ports: Iterable[str], directory: Path, *, timeout: float
-    ) -> None:
+    def build(self, design: VerilogModule, directory: Path, *, timeout: float) -> None:
         """Translate the design to C++ and compile it; see :meth:`Simulator.build`."""
         from cocotb_tools import config
 
         deadline = time.monotonic() + timeout
         # All signals public, as cocotb's own runner asks, would cost most of the speed.
-        lines = [f'public_flat_rw -module "{top}" -var "{port}"' for port in ports]
+        lines = [
+            f'public_flat_rw -module "{design.top}" -var "{port.name}"'
+            for port in design.interface.ports
+        ]
         write_atomically(directory / "ports.vlt", "\n".join(["`verilator_config", *lines, ""]))
-        self.translate(verilog, top, directory, options=("--vpi", "ports.vlt"), timeout=timeout)
+        self.translate(
+            design.path,
+            design.top,
+            directory,
+            models=design.models,
+            options=("--vpi", "ports.vlt"),
+            timeout=timeout,
+        )
         libraries = str(config.libs_dir)
         rpath = [f"-L{libraries}", "-Xlinker", "-rpath", "-Xlinker", libraries]
         self._compile(
@@ -122,7 +125,7 @@ class Verilator:
             # A model runs for a second or two: time that a compiler spends to optimise is lost.
             flags=["-O0", f"-I{config.share_dir / 'lib' / 'verilator'}"],
             main="verilator.cpp",
-            link=["-o", top, *rpath],
+            link=["-o", design.top, *rpath],
             libraries=["-lcocotbvpi_verilator"],
             timeout=max(1.0, deadline - time.monotonic()),
         )
@@ -133,13 +136,14 @@ class Verilator:
         top: str,
         directory: Path,
         *,
+        models: str = "",
         options: Sequence[str] = (),
         timeout: float,
     ) -> None:
         """Translate a design to C++: a class ``Vtop`` and its description ``Vtop.json``."""
         # Every tool works in the directory with names of our own, so that no path of the user,
         # with whatever characters, is ever a part of a file list or a script.
-        write_atomically(directory / "design.v", read_bytes(verilog))
+        _write_source(verilog, models, directory)
         run(
             self.tool,
             [*_VERILATE.split(), "--top-module", top, *options, "design.v"],
@@ -230,19 +234,22 @@ class Icarus:
         """Return the arguments of a simulation; there are none, unset registers are X."""
         return []
 
-    def build(
-        self, verilog: Path, top: str, ports: Iterable[str], directory: Path, *, timeout: float
-    ) -> None:
+    def build(self, design: VerilogModule, directory: Path, *, timeout: float) -> None:
         """Compile the design; see :meth:`Simulator.build`."""
-        write_atomically(directory / "design.v", read_bytes(verilog))
+        _write_source(design.path, design.models, directory)
         run(
             self.tool,
-            ["-g2012", "-s", top, "-o", "sim.vvp", "design.v"],
+            ["-g2012", "-s", design.top, "-o", "sim.vvp", "design.v"],
             step="compile",
             log=directory / "compile.log",
             cwd=directory,
             timeout=timeout,
         )
+
+
+def _write_source(verilog: Path, models: str, directory: Path) -> None:
+    """Write a design, with models of the cells that it instantiates, as ``design.v``."""
+    write_atomically(directory / "design.v", read_bytes(verilog) + models.encode())
 
 
 def find_simulator(name: str = "verilator") -> Simulator:

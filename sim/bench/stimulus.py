@@ -7,12 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from trilut.circuit.encoder import Encoder, FeatureVectors
 from trilut.circuit.gates import truth_values
+from trilut.circuit.interface import Vectors
 from trilut.circuit.netlist import Netlist
 
-__all__ = ["Vectors", "stimulus"]
-
-Vectors = FeatureVectors | NDArray[np.int8]
-"""Feature vectors, or trits [vector, input] for a design that takes trits."""
+__all__ = ["stimulus"]
 
 
 def stimulus(

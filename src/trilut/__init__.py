@@ -1,6 +1,5 @@
 """RTL for FPGA and ASIC from trained ternary logic gate networks."""
 
-from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
@@ -9,7 +8,7 @@ from trilut.circuit.format import digest, load, save
 from trilut.circuit.head import Decisions, Head
 from trilut.circuit.netlist import Netlist
 from trilut.errors import DataError, FormatError, NetlistError, ToolError, TrilutError
-from trilut.extras import explained as _explained
+from trilut.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
     from trilut.data import load_dataset
@@ -40,11 +39,12 @@ __all__ = [
 ]
 
 # The stages need JAX, Amaranth or scikit-learn, which take seconds to import.
-_STAGES = {"load_dataset": "trilut.data", "train": "trilut.training", "write_verilog": "trilut.hdl"}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _STAGES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with _explained():
-        return getattr(_import_module(_STAGES[name]), name)
+if not TYPE_CHECKING:
+    __getattr__ = _lazy_names(
+        __name__,
+        {
+            "load_dataset": "trilut.data",
+            "train": "trilut.training",
+            "write_verilog": "trilut.hdl",
+        },
+    )

@@ -1,5 +1,6 @@
 """Campaigns: faults put into the hardware of a netlist file, and what comes of them."""
 
+import dataclasses
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
@@ -8,6 +9,7 @@ import numpy as np
 
 from trilut.app.console import stages
 from trilut.circuit.format import load
+from trilut.hdl.options import HardwareOptions
 from trilut.measure.matching import features_for, netlist_dataset
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ def campaign_file(
     count: int = 500,
     data: str | None = None,
     num_random: int = 10_000,
-    pipeline: int = 2,
+    options: HardwareOptions | None = None,
     seed: int = 0,
     output: Path | None = None,
 ) -> "MutationResult | FlipSurvey":
@@ -45,8 +47,10 @@ def campaign_file(
         Mutants or register bits to draw.
     data : str, optional
         Name of a data set; by default the one that the netlist was trained on.
-    num_random, pipeline, seed : int
-        Random vectors, layers between registers, and the seed of all chance.
+    num_random, seed : int
+        Random vectors, and the seed of all chance.
+    options : HardwareOptions, optional
+        What shapes the hardware; scores come out whatever it says.
     output : Path, optional
         Directory that keeps the faulty design.
 
@@ -67,7 +71,8 @@ def campaign_file(
         stage = show.start(kind)
         stage.step("building")
         out = output or Path(scratch)
-        design = write_verilog(net, out, pipeline=pipeline, scores=True)
+        shaped = dataclasses.replace(options or HardwareOptions(), scores=True)
+        design = write_verilog(net, out, shaped)
         if kind == "flips":
             chosen = stimulus(net, samples[:_FLIP_SAMPLES], rng, num_random=1)["data"]
             flips = flip_survey(
@@ -76,7 +81,7 @@ def campaign_file(
             stage.finish(f"{flips.num_flips:,} flips")
             return flips
         vectors = regression_vectors(net, samples, rng, num_random)
-        mutants = draw_mutants(design.classifier.netlist, count, rng)
+        mutants = draw_mutants(design.circuit, count, rng)
         result = mutation_campaign(design, mutants, vectors, out=out, progress=stage.update)
         stage.finish(f"{len(result.killed):,} of {result.num_faults:,} faults seen")
     return result

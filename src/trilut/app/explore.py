@@ -14,28 +14,25 @@ from pathlib import Path
 from typing import Any
 
 from trilut.app.console import stages, talk, tell_missing
+from trilut.app.synth import synthesize_netlist
 from trilut.circuit.format import digest, load
-from trilut.circuit.netlist import Netlist
 from trilut.errors import TrilutError
 from trilut.extras import missing, require
-from trilut.files import make_directory, work_directory, write_atomically
-from trilut.hdl import VerilogDesign, write_verilog
+from trilut.files import make_directory, write_atomically
+from trilut.hdl.options import HardwareOptions
 from trilut.report.page import PAGE_MODULES, render_page, write_page
 from trilut.report.plots import pareto_figure
 from trilut.report.summary import percent
 from trilut.report.synthesis import (
     SynthesisReport,
-    make_section,
     make_synthesis_report,
     read_synthesis_report,
     write_synthesis_report,
 )
 from trilut.report.tables import Table
 from trilut.synth.cache import Cache
-from trilut.synth.result import SynthesisResult
-from trilut.synth.runner import SynthesisError, find_tools, synthesize
+from trilut.synth.runner import SynthesisSettings, find_tools
 from trilut.synth.target import Target, load_target
-from trilut.synth.traffic import design_traffic
 
 __all__ = [
     "AXES",
@@ -181,6 +178,7 @@ def explore(
         part = dataclasses.replace(part, place_and_route=None)
     # Not after the last training: its reports are read again.
     require("jsonschema")
+    require("amaranth")
     find_tools(part)
     tell_missing("The page", *PAGE_MODULES)
     chosen = {str(path): path for path in nets}
@@ -218,7 +216,7 @@ def _train_all(
     """Train the networks that are not there yet, and return the netlist of each."""
     if dataset is None:
         return {}
-    from trilut.app.flow import train_to_directory
+    from trilut.app.train import train_to_directory
 
     nets = {}
     for number, own in enumerate(settings, start=1):
@@ -312,38 +310,15 @@ def _outcomes(
 
 
 def _synthesize(point: Point, cache: Cache | None) -> _Outcome:
-    netlist, partial = load(point.net), None
+    settings = SynthesisSettings(frequency=point.frequency, timeout=point.timeout, cache=cache)
+    options = HardwareOptions(pipeline=point.pipeline, sums=point.target.sums)
     try:
-        with work_directory(point.directory, logs=point.directory / "logs") as work:
-            design = write_verilog(netlist, work, pipeline=point.pipeline, target=point.target.sums)
-            try:
-                result = synthesize(
-                    design.path,
-                    design.top,
-                    point.target,
-                    out=work,
-                    frequency=point.frequency,
-                    traffic=design_traffic(design),
-                    timeout=point.timeout,
-                    cache=cache,
-                )
-            except SynthesisError as error:
-                partial = error.result
-                raise
+        synthesis = synthesize_netlist(
+            load(point.net), point.target, options, point.directory, settings
+        )
     except TrilutError as error:
-        if partial is None:
-            return _Outcome(point, None, str(error))
-        # The error's own words name the log where it is now.
-        partial = dataclasses.replace(partial, incomplete=str(error))
-        return _Outcome(point, _report(point, netlist, design, partial), str(error))
-    return _Outcome(point, _report(point, netlist, design, result))
-
-
-def _report(
-    point: Point, netlist: Netlist, design: VerilogDesign, result: SynthesisResult
-) -> SynthesisReport:
-    section = make_section(netlist, design, result, pipeline=point.pipeline)
-    return make_synthesis_report(netlist, section)
+        return _Outcome(point, None, str(error))
+    return _Outcome(point, make_synthesis_report(synthesis), synthesis.result.incomplete or None)
 
 
 def _document(points: Sequence[Point], errors: Mapping[Path, str], output: Path) -> dict[str, Any]:

@@ -8,13 +8,13 @@ import numpy as np
 
 from trilut.circuit.blif import to_blif, to_blif_mv
 from trilut.circuit.format import load
-from trilut.circuit.netlist import Netlist
+from trilut.circuit.interface import InputKind
 from trilut.circuit.optimize import optimize
 from trilut.files import make_directory, write_atomically
 from trilut.identifier import check_identifier
 
 if TYPE_CHECKING:
-    from trilut.hdl import VerilogDesign
+    from trilut.hdl import Design
 
 __all__ = ["write_bench", "write_blif"]
 
@@ -49,16 +49,16 @@ def write_blif(
     return written
 
 
-def write_bench(netlist: Netlist, design: "VerilogDesign", output: Path) -> Path:
+def write_bench(design: "Design", output: Path) -> Path:
     """Write a test bench of a design that runs without TriLUT; return its directory."""
-    from trilut.hdl import InputKind
     from trilut.sim import stimulus, write_testbench
 
+    as_trits = design.interface.input_kind is InputKind.TRITS
     vectors = stimulus(
-        netlist,
+        design.netlist,
         None,
         np.random.default_rng(0),
         num_random=_BENCH_VECTORS,
-        as_trits=design.input_kind is InputKind.TRITS,
+        as_trits=as_trits,
     )
-    return write_testbench(netlist, design.path, design.top, vectors, output, models=design.models)
+    return write_testbench(design.netlist, design, vectors, output)

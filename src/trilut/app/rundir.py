@@ -1,6 +1,7 @@
 """A report of whatever a run directory holds."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def report_run(path: Path, *, output: Path | None = None, data: str | None = Non
         accuracy = dataset_accuracy(netlist, dataset)
     earlier = _earlier(netlist, file.parent / "report.json")
     if accuracy is not None and "layers" in (earlier.get("accuracy") or {}):
-        accuracy["layers"] = earlier["accuracy"]["layers"]
+        accuracy = replace(accuracy, layers=tuple(earlier["accuracy"]["layers"]))
     report = make_report(
         netlist,
         accuracy=accuracy,
@@ -89,6 +90,7 @@ def _history(path: Path) -> list[dict[str, Any]]:
 def _earlier(netlist: Netlist, path: Path) -> Mapping[str, Any]:
     """Return an earlier report, if it is of the same netlist."""
     from trilut.report.synthesis import section_rows
+    from trilut.report.verification import verification_rows
 
     if not path.exists():
         return {}
@@ -98,7 +100,9 @@ def _earlier(netlist: Netlist, path: Path) -> Mapping[str, Any]:
         # One that was written before a figure was added cannot be shown.
         if same and document.get("synthesis"):
             section_rows(document["synthesis"])
-    except (KeyError, TypeError, ValueError) as error:
+        if same and document.get("verification"):
+            verification_rows(document["verification"])
+    except (ValueError, KeyError, TypeError) as error:
         raise FormatError(f"File {str(path)!r} is not a report: {error!r}") from error
     return document if same else {}
 

@@ -1,43 +1,49 @@
-"""Synthesis of netlist files: one way from a circuit to its report, whole or partial."""
+"""Synthesis of netlist files: the design, the tools, and the report, whole or partial."""
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from trilut.app.console import Stage, Stages, stages, tell_missing
+from trilut.app.console import Stages, stages, tell_missing
 from trilut.circuit.format import load
 from trilut.circuit.netlist import Netlist
 from trilut.errors import ToolError, TrilutError
 from trilut.files import work_directory
+from trilut.hdl.options import HardwareOptions
 from trilut.report.page import PAGE_MODULES
-from trilut.report.summary import plain
 
 if TYPE_CHECKING:
     from trilut.report.synthesis import SynthesisReport
+    from trilut.synth import SynthesisSettings
+    from trilut.synth.design import Synthesis
+    from trilut.synth.target import Target
 
-__all__ = ["synthesize_design", "synthesize_file", "synthesize_targets"]
+__all__ = ["describe_synthesis", "synthesize_file", "synthesize_netlist", "synthesize_targets"]
+
+Pipeline = int | Literal["auto"]
+"""Layers between registers; "auto" takes the most that meet the frequency."""
 
 
 def synthesize_file(
     path: Path,
     output: Path,
+    options: HardwareOptions | None = None,
     *,
     target: str = "ecp5",
-    pipeline: int | Literal["auto"] = 2,
-    hardware: Mapping[str, Any] | None = None,
-    **settings: Any,
+    pipeline: Pipeline | None = None,
+    settings: "SynthesisSettings | None" = None,
 ) -> "SynthesisReport":
     """Place and route a netlist file, and write ``synthesis.json``, ``.md``, ``.html`` and logs.
 
     Parameters
     ----------
-    pipeline : int or "auto"
-        Layers between registers; "auto" takes the most that meet the frequency.
-    hardware : mapping, optional
-        Other arguments of :func:`trilut.hdl.write_verilog`: axi_beat_bits, presence_bits.
-    settings
-        As of :func:`trilut.synth.synthesize`: frequency, seed, num_seeds, liberty, timeout, cache.
+    options : HardwareOptions, optional
+        What shapes the hardware; its sums are made of the cells of the part.
+    pipeline : int or "auto", optional
+        Layers between registers, if not as the options say.
+    settings : SynthesisSettings, optional
+        What is asked of the tools.
 
     Raises
     ------
@@ -46,19 +52,17 @@ def synthesize_file(
     """
     tell_missing("The page", *PAGE_MODULES)
     with stages() as show:
-        return _synthesize_netlist(
-            load(path), output, show, target, pipeline, hardware or {}, settings
-        )
+        return _synthesize(load(path), output, show, target, options, pipeline, settings)
 
 
 def synthesize_targets(
     path: Path,
     output: Path,
     targets: Sequence[str],
+    options: HardwareOptions | None = None,
     *,
-    pipeline: int | Literal["auto"] = 2,
-    hardware: Mapping[str, Any] | None = None,
-    **settings: Any,
+    pipeline: Pipeline | None = None,
+    settings: "SynthesisSettings | None" = None,
 ) -> dict[str, "SynthesisReport | TrilutError"]:
     """Do as :func:`synthesize_file` for several targets at once, each in a directory of its name.
 
@@ -82,9 +86,7 @@ def synthesize_targets(
     def synthesize_one(target: str) -> "SynthesisReport | TrilutError":
         folder = output / load_target(target).name
         try:
-            return _synthesize_netlist(
-                netlist, folder, show, target, pipeline, hardware or {}, settings
-            )
+            return _synthesize(netlist, folder, show, target, options, pipeline, settings)
         except TrilutError as error:
             return error
 
@@ -103,80 +105,81 @@ def _check_different(names: Sequence[str], targets: Sequence[str]) -> None:
         first[name] = target
 
 
-def _synthesize_netlist(
+def _synthesize(
     netlist: Netlist,
     output: Path,
     show: Stages,
     target: str,
-    pipeline: int | Literal["auto"],
-    hardware: Mapping[str, Any],
-    settings: Mapping[str, Any],
+    options: HardwareOptions | None,
+    pipeline: Pipeline | None,
+    settings: "SynthesisSettings | None",
 ) -> "SynthesisReport":
-    from trilut.app.pipeline import choose_pipeline
-    from trilut.hdl import write_verilog
-    from trilut.report.synthesis import make_section, make_synthesis_report, write_synthesis_report
-    from trilut.synth import SynthesisError, load_target
+    from trilut.report.synthesis import make_synthesis_report, write_synthesis_report
+    from trilut.synth import SynthesisSettings, choose_pipeline, load_target
 
     part = load_target(target)
-    tried: dict[str, Any] = {}
-    failure = None
+    shaped = replace(options or HardwareOptions(), sums=part.sums)
+    wanted = settings or SynthesisSettings()
+    choice = None
     if pipeline == "auto":
-        frequency = settings.get("frequency", 200.0)
-        others = {name: value for name, value in settings.items() if name != "frequency"}
         stage = show.start("pipeline")
         choice = choose_pipeline(
-            netlist,
-            part,
-            frequency,
-            out=output,
-            progress=stage.step,
-            hardware=hardware,
-            **others,
+            netlist, part, shaped, out=output, settings=wanted, progress=stage.step
         )
         verdict = "meets" if choice.is_met else "misses"
-        stage.finish(f"a register every {choice.pipeline} layers {verdict} {frequency:g} MHz")
-        pipeline, tried = choice.pipeline, {"pipeline_choice": plain(choice)}
-    logs = output / "logs"
-    with work_directory(output, logs=logs) as work:
-        design = write_verilog(netlist, work, pipeline=pipeline, target=part.sums, **hardware)
-        stage = show.start(f"synth {part.name}")
-        try:
-            section = synthesize_design(netlist, design, target, work, stage, pipeline, settings)
-        except SynthesisError as error:
-            stage.finish("no timing")
-            failure = str(error).replace(str(work), str(logs))
-            partial = dataclasses.replace(error.result, incomplete=failure)
-            section = make_section(netlist, design, partial, pipeline=pipeline)
-    report = make_synthesis_report(netlist, section | tried)
+        stage.finish(
+            f"a register every {choice.pipeline} layers {verdict} {wanted.frequency:g} MHz"
+        )
+        pipeline = choice.pipeline
+    if pipeline is not None:
+        shaped = replace(shaped, pipeline=pipeline)
+    synthesis = synthesize_netlist(netlist, part, shaped, output, wanted, show)
+    report = make_synthesis_report(synthesis, choice)
     write_synthesis_report(report, output)
-    if failure is not None:
-        raise ToolError(f"{failure}; the area is in {str(output / 'synthesis.json')!r}")
+    if synthesis.result.incomplete:
+        place = str(output / "synthesis.json")
+        raise ToolError(f"{synthesis.result.incomplete}; the area is in {place!r}")
     return report
 
 
-def synthesize_design(
+def synthesize_netlist(
     netlist: Netlist,
-    design: Any,
-    target: str,
-    work: Path,
-    stage: Stage,
-    pipeline: int,
-    settings: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Place and route a design, and return the section of a report; see make_section."""
-    from trilut.report.synthesis import make_section
-    from trilut.synth import load_target, synthesize
-    from trilut.synth.traffic import design_traffic
+    target: "Target",
+    options: HardwareOptions,
+    output: Path,
+    settings: "SynthesisSettings",
+    show: Stages | None = None,
+) -> "Synthesis":
+    """Write the design of a netlist and synthesise it, with ``logs`` in the output directory.
 
-    result = synthesize(
-        design.path,
-        design.top,
-        load_target(target),
-        out=work,
-        traffic=design_traffic(design),
-        progress=stage.step,
-        **settings,
-    )
+    Parameters
+    ----------
+    show : Stages, optional
+        Where to show the synthesis as a stage.
+
+    Raises
+    ------
+    ToolError
+        If the design cannot be mapped, or a tool is missing.
+    """
+    from trilut.hdl import write_verilog
+    from trilut.synth import synthesize_design
+
+    logs = output / "logs"
+    with work_directory(output, logs=logs) as work:
+        design = write_verilog(netlist, work, options)
+        stage = show.start(f"synth {target.name}") if show else None
+        progress = stage.step if stage else None
+        synthesis = synthesize_design(
+            design, target, work=work, logs=logs, settings=settings, progress=progress
+        )
+    if stage:
+        stage.finish(describe_synthesis(synthesis))
+    return synthesis
+
+
+def describe_synthesis(synthesis: "Synthesis") -> str:
+    """Return area and frequency in a few words."""
+    result = synthesis.result
     speed = "no timing" if result.timing is None else f"{result.timing.fmax_mhz:.1f} MHz"
-    stage.finish(f"{result.cells.summary}, {speed}")
-    return make_section(netlist, design, result, pipeline=pipeline)
+    return f"{result.cells.summary}, {speed}"

@@ -14,16 +14,19 @@ from trilut.app.console import stages, talk
 from trilut.circuit.format import load
 from trilut.circuit.netlist import Netlist
 from trilut.errors import ToolError, TrilutError
+from trilut.hdl.options import HardwareOptions
 from trilut.measure.matching import features_for, netlist_dataset
+from trilut.report.verification import verification_document, write_verification
 
 if TYPE_CHECKING:
     from trilut.verify import Verification
 
-__all__ = ["verify_file"]
+__all__ = ["describe_verification", "verify_file"]
 
 
 def verify_file(
     path: Path,
+    options: HardwareOptions | None = None,
     *,
     output: Path | None = None,
     data: str | None = None,
@@ -33,6 +36,8 @@ def verify_file(
 
     Parameters
     ----------
+    options : HardwareOptions, optional
+        What shapes the hardware.
     output : Path, optional
         Directory for ``verification.json`` and the logs. By default nothing is kept, but for the
         logs that a message names, in a temporary directory.
@@ -43,14 +48,16 @@ def verify_file(
         As of :func:`trilut.verify.verify`.
     """
     netlist = load(path)
-    settings |= {"samples": _samples_to_drive(netlist, data), "output": output}
+    settings |= {"samples": _samples_to_drive(netlist, data), "options": options}
     if output is not None:
-        return _verify_in(output, netlist, settings)
+        result = _verify_in(output, netlist, settings)
+        write_verification(result, output)
+        return result
     scratch = Path(mkdtemp(prefix="trilut-verify-"))
     told = ""
     try:
         result = _verify_in(scratch, netlist, settings)
-        told = json.dumps(result.to_dict())
+        told = json.dumps(verification_document(result))
         return result
     except ToolError as error:
         told = str(error)
@@ -79,6 +86,11 @@ def _verify_in(scratch: Path, netlist: Netlist, settings: Mapping[str, Any]) -> 
     with stages() as show:
         stage = show.start("verify")
         result = verify(netlist, scratch=scratch, progress=stage.step, **settings)
-        verdicts = [f"{level.level.value} {level.outcome.value}" for level in result.levels]
-        stage.finish(", ".join(verdicts))
+        stage.finish(describe_verification(result))
     return result
+
+
+def describe_verification(verification: "Verification") -> str:
+    """Return how each level ended in a few words."""
+    levels = verification.levels
+    return ", ".join(f"{level.level.value} {level.outcome.value}" for level in levels)

@@ -35,6 +35,11 @@ class Decisions:
     def __len__(self) -> int:
         return len(self.chosen)
 
+    def __getitem__(self, samples: slice | NDArray[np.int64]) -> "Decisions":
+        return Decisions(
+            self.scores[samples], self.chosen[samples], self.margin[samples], self.unknown[samples]
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
@@ -91,6 +96,21 @@ class Head:
     def num_outputs(self) -> int:
         """Number of output trits that the head reads."""
         return sum(self.group_sizes)
+
+    @property
+    def class_bits(self) -> int:
+        """Bits of a number that holds every class."""
+        return (len(self.classes) - 1).bit_length()
+
+    @property
+    def score_bits(self) -> int:
+        """Bits of a signed number that holds every score of every class."""
+        return max(self.group_sizes).bit_length() + 1
+
+    @property
+    def margin_bits(self) -> int:
+        """Bits of a number that holds every margin."""
+        return (2 * max(self.group_sizes)).bit_length()
 
     def scores(self, outputs: NDArray[np.int8]) -> NDArray[np.int64]:
         """Sum the trits [sample, output] of each class."""

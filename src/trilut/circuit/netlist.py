@@ -19,6 +19,7 @@ from trilut.errors import DataError, NetlistError
 from trilut.extras import explained
 
 if TYPE_CHECKING:
+    from trilut.hdl import HardwareOptions
     from trilut.sim.bench.rtl import RtlModel
     from trilut.verify import Verification
 
@@ -221,10 +222,11 @@ class Netlist:
 
         return scores(self, samples)
 
-    def rtl(self, *, pipeline: int = 2) -> "RtlModel":
+    def rtl(self, options: "HardwareOptions | None" = None) -> "RtlModel":
         """Write the Verilog of the netlist, compile it, and return it as a callable.
 
         Its ``predict`` and ``classify`` take what :meth:`predict` takes, and the hardware answers.
+        By default the design gives scores, which ``classify`` needs.
 
         Raises
         ------
@@ -233,14 +235,12 @@ class Netlist:
         """
         # The hardware and the simulator build on this module.
         with explained():
-            from trilut.hdl import write_verilog
+            from trilut.hdl import HardwareOptions, write_verilog
             from trilut.sim import build_rtl
 
+        options = options or HardwareOptions(scores=self.head is not None)
         with TemporaryDirectory() as directory:
-            design = write_verilog(
-                self, Path(directory), pipeline=pipeline, scores=self.head is not None
-            )
-            return build_rtl(self, design.path, design.top)
+            return build_rtl(self, write_verilog(self, Path(directory), options))
 
     def verify(self, **settings: Any) -> "Verification":
         """Build the hardware and check that it computes this; see :func:`trilut.verify.verify`."""
@@ -250,12 +250,12 @@ class Netlist:
         return verify(self, **settings)
 
     def checked_inputs(self, trits: ArrayLike) -> NDArray[np.int8]:
-        """Return values [sample, input] as trits.
+        """Return input trits [sample, input] as an array.
 
         Raises
         ------
         DataError
-            If the shape is another one, or a value is not of the netlist's valence.
+            If they have another shape or hold something other than truth values.
         """
         inputs = np.asarray(trits)
         if inputs.ndim != 2 or inputs.shape[1] != self.num_inputs:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import trilut
+from trilut.commands.hardware_options import add_pipeline
 from trilut.commands.options import (
     above_0,
     add_command,
-    add_hardware_options,
     add_json,
     positive,
     print_result,
@@ -62,7 +62,7 @@ def add_board(commands: Any) -> None:
         help="divide the board's clock, for a net that is slower than it",
     )
     parser.add_argument("--seed", metavar="N", type=seed, default=1, help="seed of the placer")
-    add_hardware_options(parser)
+    add_pipeline(parser)
     add_json(parser)
 
 

@@ -5,9 +5,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from trilut.commands.hardware_options import add_pipeline, hardware_options
 from trilut.commands.options import (
     add_command,
-    add_hardware_options,
     add_json,
     add_net,
     positive,
@@ -34,7 +34,7 @@ def add_campaign(commands: Any) -> None:
         "of a pipeline register do to the decision?",
     )
     add_net(parser)
-    add_hardware_options(parser)
+    add_pipeline(parser)
     parser.add_argument(
         "--count", metavar="N", type=positive, default=500, help="mutants, or bits, drawn by chance"
     )
@@ -59,7 +59,7 @@ def _campaign(args: argparse.Namespace) -> None:
         count=args.count,
         data=args.data,
         num_random=args.random,
-        pipeline=args.pipeline,
+        options=hardware_options(args),
         seed=args.seed,
         output=args.output,
     )

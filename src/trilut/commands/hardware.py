@@ -7,11 +7,15 @@ from typing import Any
 
 import trilut
 from trilut.commands.exploring import compare_files
+from trilut.commands.hardware_options import (
+    add_axi,
+    add_hardware_options,
+    hardware_flags,
+    hardware_options,
+)
 from trilut.commands.options import (
-    PIPELINE,
     above_0,
     add_command,
-    add_hardware_options,
     add_json,
     add_net,
     add_output,
@@ -29,10 +33,6 @@ __all__ = [
     "add_synth",
     "add_verilog",
 ]
-
-
-# As in trilut.hdl, which cannot be asked here: `--help` must not wait for Amaranth.
-_SUMS = ("generic", "carry", "ecp5", "xilinx")
 
 
 def add_optimize(commands: Any) -> None:
@@ -91,26 +91,6 @@ def add_verilog(commands: Any) -> None:
     add_output(parser, "the Verilog file")
     add_hardware_options(parser)
     parser.add_argument(
-        "--input",
-        choices=["features", "trits"],
-        help="what enters; default: features if the netlist has an encoder",
-    )
-    parser.add_argument("--top", metavar="NAME", default="trilut_top", help="name of the module")
-    parser.add_argument(
-        "--no-optimize", action="store_true", help="build every gate of the netlist as it is"
-    )
-    _add_axi(parser)
-    parser.add_argument(
-        "--sums",
-        choices=_SUMS,
-        default=_SUMS[0],
-        help="what adds the trits: any logic, or the carry chains of a family",
-    )
-    parser.add_argument("--scores", action="store_true", help="a port with the class scores")
-    parser.add_argument(
-        "--margin-port", action="store_true", help="a port that sets the abstention margin"
-    )
-    parser.add_argument(
         "--logic-only",
         action="store_true",
         help="a combinational module of the gates alone, trits in and out",
@@ -129,45 +109,11 @@ def add_verilog(commands: Any) -> None:
     add_json(parser)
 
 
-def _add_axi(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--axi",
-        "--beat-bits",
-        dest="axi",
-        metavar="BITS",
-        type=positive,
-        help="AXI4-Streams at both ends, with input beats of so many bits, a multiple of 8",
-    )
-    parser.add_argument(
-        "--no-missing",
-        action="store_true",
-        help="with --axi: packets without presence bits, as all features are always there",
-    )
-
-
-def _axi_settings(args: argparse.Namespace) -> dict[str, Any]:
-    """Return what the options of AXI4-Streams say, as arguments of ``write_verilog``."""
-    if args.axi is not None and args.axi % 8:
-        raise TrilutError(f"Beats of an AXI stream are whole bytes, not {args.axi} bits")
-    if args.no_missing and args.axi is None:
-        raise TrilutError("Only packets can leave out the presence bits; give --axi, too")
-    return {"axi_beat_bits": args.axi, "presence_bits": not args.no_missing}
-
-
 def _refuse_hardware(args: argparse.Namespace, reason: str) -> None:
     """Raise a TrilutError if there are options of hardware where the gates alone are written."""
-    shaped = {
-        "--format rtlil": args.format == "rtlil",
-        "--input features": args.input == "features",
-        "--pipeline": args.pipeline != PIPELINE,
-        "--axi": args.axi is not None,
-        "--no-missing": args.no_missing,
-        "--sums": args.sums != _SUMS[0],
-        "--scores": args.scores,
-        "--margin-port": args.margin_port,
-        "--with-testbench": args.with_testbench,
-    }
-    given = [option for option, is_given in shaped.items() if is_given]
+    given = ["--format rtlil"] if args.format == "rtlil" else []
+    given += hardware_flags(args)
+    given += ["--with-testbench"] if args.with_testbench else []
     if given:
         raise TrilutError(
             f"With {reason} only the gates are written, without {', '.join(given)}; leave out one "
@@ -185,7 +131,7 @@ def _verilog(args: argparse.Namespace) -> None:
         )
         print_result(args, args.format, {"file": str(path)}, {"file": str(path)})
         return
-    from trilut.hdl import DesignFormat, InputKind, write_logic, write_verilog
+    from trilut.hdl import DesignFormat, write_logic, write_verilog
 
     if args.logic_only:
         _refuse_hardware(args, "--logic-only")
@@ -194,34 +140,23 @@ def _verilog(args: argparse.Namespace) -> None:
         )
         print_result(args, "logic", {"file": str(path)}, {"file": str(path)})
         return
-    interface = _axi_settings(args)
+
+    options = hardware_options(args)
     if args.with_testbench and (args.axi or args.margin_port or args.format != "verilog"):
         raise TrilutError(
             "A test bench drives plain streams of a Verilog design; "
             "leave out --axi, --margin-port and --format"
         )
-    net = trilut.load(args.net)
-    design = write_verilog(
-        net,
-        args.output,
-        top=args.top,
-        pipeline=args.pipeline,
-        input_kind=InputKind(args.input) if args.input else None,
-        optimized=not args.no_optimize,
-        target=args.sums,
-        scores=args.scores,
-        margin_port=args.margin_port,
-        **interface,
-        design_format=DesignFormat[args.format.upper()],
-    )
+    design_format = DesignFormat[args.format.upper()]
+    design = write_verilog(trilut.load(args.net), args.output, options, design_format=design_format)
     facts = {
         "file": str(design.path),
         "top": design.top,
-        "input": str(design.input_kind),
-        "latency_cycles": design.latency,
+        "input": str(design.interface.input_kind),
+        "latency_cycles": design.interface.latency,
     }
     if args.with_testbench:
-        facts["testbench"] = str(write_bench(net, design, args.output / "testbench"))
+        facts["testbench"] = str(write_bench(design, args.output / "testbench"))
     print_result(args, "Verilog", {key: str(value) for key, value in facts.items()}, facts)
 
 
@@ -267,7 +202,7 @@ def add_synth(commands: Any) -> None:
         default=2,
         help="layers between registers; auto: the most that meet the frequency",
     )
-    _add_axi(parser)
+    add_axi(parser)
     parser.add_argument("--seed", metavar="N", type=seed, default=1, help="seed of the placer")
     parser.add_argument(
         "--seeds", metavar="N", type=positive, default=1, help="number of seeds, from --seed on"
@@ -302,26 +237,26 @@ def _synth(args: argparse.Namespace) -> int | None:
         print("trilut synth: error: NET and -o DIR are required", file=sys.stderr)
         return 2
     from trilut.app.synth import synthesize_file, synthesize_targets
-    from trilut.synth import Cache
+    from trilut.synth import Cache, SynthesisSettings
 
     targets = [name for names in args.target or [] for name in names]
     targets += [_target_file(name) for name in args.target_file]
-    settings = {
-        "pipeline": args.pipeline,
-        "hardware": _axi_settings(args),
-        "frequency": args.frequency,
-        "seed": args.seed,
-        "num_seeds": args.seeds,
-        "liberty": args.liberty,
-        "timeout": args.timeout,
-        "cache": None if args.no_cache else Cache(),
-    }
+    options = hardware_options(args)
+    settings = SynthesisSettings(
+        frequency=args.frequency,
+        seed=args.seed,
+        num_seeds=args.seeds,
+        liberty=args.liberty,
+        timeout=args.timeout,
+        cache=None if args.no_cache else Cache(),
+    )
+    wanted: dict[str, Any] = {"pipeline": args.pipeline, "settings": settings}
     if len(targets) < 2:
         target = targets[0] if targets else "ecp5" if args.liberty is None else "asic"
-        report = synthesize_file(args.net, args.output, target=target, **settings)
+        report = synthesize_file(args.net, args.output, options, target=target, **wanted)
         print_tables(args, report.tables, report.document)
         return None
-    reports = synthesize_targets(args.net, args.output, targets, **settings)
+    reports = synthesize_targets(args.net, args.output, targets, options, **wanted)
     return _print_reports(args, reports)
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import trilut
+from trilut.commands.hardware_options import add_pipeline
 from trilut.commands.options import (
     add_command,
-    add_hardware_options,
     add_json,
     add_label,
     add_net,
@@ -43,7 +43,7 @@ def add_info(commands: Any) -> None:
         "trilut info build/run/net.trilut",
     )
     add_net(parser)
-    add_hardware_options(parser)
+    add_pipeline(parser)
     add_json(parser)
 
 

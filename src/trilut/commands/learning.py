@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import trilut
+from trilut.commands.hardware_options import add_pipeline, hardware_options
 from trilut.commands.options import (
     add_command,
     add_dataset,
-    add_hardware_options,
     add_json,
     add_label,
     add_net,
@@ -43,7 +43,7 @@ def add_flow(commands: Any) -> None:
     add_dataset(parser)
     add_output(parser, "netlist, Verilog and reports")
     add_training_options(parser, is_single=True)
-    add_hardware_options(parser)
+    add_pipeline(parser)
     parser.add_argument("--target", metavar="NAME", default="ecp5", help="synthesis target")
     add_json(parser)
 
@@ -56,7 +56,7 @@ def _flow(args: argparse.Namespace) -> int:
         args.output,
         settings=training_settings(args),
         abstain_margin=args.abstain_margin,
-        pipeline=args.pipeline,
+        options=hardware_options(args),
         target=args.target,
         resume=args.resume,
         restart=args.restart,
@@ -82,8 +82,8 @@ def add_train(commands: Any) -> None:
 
 
 def _train(args: argparse.Namespace) -> None:
-    from trilut.app.flow import train_to_directory
-    from trilut.report.summary import accuracy_rows
+    from trilut.app.train import train_to_directory
+    from trilut.report.summary import accuracy_document, accuracy_rows
 
     dataset = with_label(args.dataset, args.label)
     settings = training_settings(args)
@@ -96,9 +96,8 @@ def _train(args: argparse.Namespace) -> None:
         restart=args.restart,
         mesh=args.mesh,
     )
-    print_result(
-        args, f"{args.dataset}: test set", accuracy_rows(trained.accuracy), trained.accuracy
-    )
+    accuracy = accuracy_document(trained.accuracy)
+    print_result(args, f"{args.dataset}: test set", accuracy_rows(accuracy), accuracy)
 
 
 def add_eval(commands: Any) -> None:

@@ -9,11 +9,9 @@ from typing import Any
 from trilut.report.tables import Table
 
 __all__ = [
-    "PIPELINE",
     "above_0",
     "add_command",
     "add_dataset",
-    "add_hardware_options",
     "add_json",
     "add_label",
     "add_net",
@@ -31,9 +29,6 @@ __all__ = [
     "training_settings",
     "with_label",
 ]
-
-PIPELINE = 2
-"""Layers between registers, if nothing else is said."""
 
 # As in trilut.training.config, which cannot be asked here: `--help` must not wait for JAX.
 _RECIPES = ["hard", "paper", "paper-then-hard", "noise", "dlgn", "dlgn-naive"]
@@ -272,17 +267,6 @@ def training_settings(args: argparse.Namespace) -> dict[str, Any]:
     from trilut.training.config import add_settings
 
     return add_settings(settings, texts)
-
-
-def add_hardware_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that shape the hardware."""
-    parser.add_argument(
-        "--pipeline",
-        metavar="N",
-        type=positive,
-        default=PIPELINE,
-        help="layers between registers",
-    )
 
 
 def positive(text: str) -> int:

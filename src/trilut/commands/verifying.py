@@ -4,20 +4,18 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from trilut.commands.hardware_options import add_pipeline, hardware_options
 from trilut.commands.options import (
     add_command,
-    add_hardware_options,
     add_json,
     add_net,
     positive,
     print_result,
     seed,
 )
+from trilut.verify.result import ALL, Level
 
 __all__ = ["add_verify"]
-
-# As in trilut.verify, which cannot be asked here: `--help` must not wait for Amaranth.
-_LEVELS = ("rtl", "formal", "mapped", "bitstream")
 
 
 def add_verify(commands: Any) -> None:
@@ -30,7 +28,7 @@ def add_verify(commands: Any) -> None:
         "trilut verify build/run/net.trilut --level rtl,formal",
     )
     add_net(parser)
-    add_hardware_options(parser)
+    add_pipeline(parser)
     parser.add_argument(
         "--level",
         metavar="LEVEL,…",
@@ -71,27 +69,28 @@ def _levels(text: str) -> tuple[str, ...]:
     """Read a list of levels."""
     levels = tuple(text.split(","))
     for level in levels:
-        if level not in (*_LEVELS, "all"):
+        if level not in (*Level, ALL):
             raise argparse.ArgumentTypeError(
-                f"{level!r} is not a level; there are {', '.join(_LEVELS)} and all"
+                f"{level!r} is not a level; there are {', '.join(Level)} and {ALL}"
             )
     return levels
 
 
 def _verify(args: argparse.Namespace) -> int:
     from trilut.app.verify import verify_file
+    from trilut.report.verification import level_rows, verification_document
 
     result = verify_file(
         args.net,
         output=args.output,
         data=args.data,
         levels=args.level,
-        pipeline=args.pipeline,
+        options=hardware_options(args),
         target=args.target,
         num_random=args.random,
         seed=args.seed,
         simulator=args.simulator,
     )
     title = f"{args.net.name}: hardware against netlist"
-    print_result(args, title, result.rows, result.to_dict())
+    print_result(args, title, level_rows(result), verification_document(result))
     return 0 if result.passed else 1

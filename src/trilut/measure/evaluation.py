@@ -30,6 +30,7 @@ from trilut.measure.metrics import (
 )
 
 __all__ = [
+    "Accuracy",
     "Evaluation",
     "MissingPoint",
     "dataset_accuracy",
@@ -116,6 +117,42 @@ class MissingPoint:
     accuracy_answered: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How good a circuit is on a data set, beside the network that it was hardened from.
+
+    Parameters
+    ----------
+    validation : float
+        Its accuracy on the validation set.
+    evaluation : Evaluation
+        Everything on the test set.
+    soft : float, optional
+        Accuracy of the training forward on the test set; None unless the netlist has it for this
+        data set.
+    hardening_error : float, optional
+        See :func:`trilut.measure.metrics.hardening_error`; only a netlist that was trained with a
+        soft forward has it.
+    cell_vote : float
+        See :func:`trilut.measure.metrics.cell_vote_accuracy`.
+    layers : tuple of float, optional
+        Accuracy on the test set with the first 0, 1, … layers hardened, if hardening lost something
+        and this was measured.
+    """
+
+    validation: float
+    evaluation: Evaluation
+    soft: float | None
+    hardening_error: float | None
+    cell_vote: float
+    layers: tuple[float, ...] | None = None
+
+    @property
+    def hardened(self) -> float:
+        """Accuracy of the circuit on the test set."""
+        return self.evaluation.accuracy
+
+
 def evaluate_split(netlist: Netlist, split: Split, *, engine: str = "fast") -> Evaluation:
     """Run a circuit on a split and measure it.
 
@@ -194,18 +231,8 @@ def margin_for_coverage(netlist: Netlist, split: Split, coverage: float) -> int:
     return max([1, *enough])
 
 
-def dataset_accuracy(netlist: Netlist, dataset: Dataset) -> dict[str, Any]:
-    """Measure a circuit on a data set, as a report has it.
-
-    Returns
-    -------
-    dict
-        ``validation``, the accuracy of the circuit on the validation set. On the test set:
-        ``hardened``, its accuracy there; ``soft``, that of the training forward, None unless the
-        netlist has it for this data set; likewise ``hardening_error``, see
-        :func:`trilut.measure.metrics.hardening_error`, which only a netlist with a soft forward of
-        its own has; ``cell_vote``, see :func:`trilut.measure.metrics.cell_vote_accuracy`; and the
-        whole ``evaluation``.
+def dataset_accuracy(netlist: Netlist, dataset: Dataset) -> Accuracy:
+    """Measure a circuit on a data set.
 
     Raises
     ------
@@ -218,17 +245,15 @@ def dataset_accuracy(netlist: Netlist, dataset: Dataset) -> dict[str, Any]:
         samples_for(netlist, dataset, part=part) for part in ("train", "validation", "test")
     )
     assert netlist.encoder is not None
-    evaluation = evaluate_split(netlist, test)
-    return {
-        "validation": evaluate_split(netlist, validation).accuracy,
-        "hardened": evaluation.accuracy,
-        "soft": _trained_figure(netlist, dataset, "soft", "test"),
-        "hardening_error": _trained_figure(netlist, dataset, "hardening_error"),
-        "cell_vote": cell_vote_accuracy(
+    return Accuracy(
+        validation=evaluate_split(netlist, validation).accuracy,
+        evaluation=evaluate_split(netlist, test),
+        soft=_trained_figure(netlist, dataset, "soft", "test"),
+        hardening_error=_trained_figure(netlist, dataset, "hardening_error"),
+        cell_vote=cell_vote_accuracy(
             netlist.encoder.encode(train.x), train.y, netlist.encoder.encode(test.x), test.y
         ),
-        "evaluation": dataclasses.asdict(evaluation),
-    }
+    )
 
 
 def _trained_figure(netlist: Netlist, dataset: Dataset, *keys: str) -> float | None:

@@ -12,6 +12,7 @@ from trilut.circuit.netlist import Netlist
 from trilut.data import Split
 from trilut.files import write_atomically
 from trilut.measure.analysis import CircuitAnalysis, analyze, gate_landscape
+from trilut.measure.evaluation import Accuracy
 from trilut.report.analysis import analysis_tables
 from trilut.report.drawing import circuit_figure
 from trilut.report.figures import (
@@ -28,12 +29,13 @@ from trilut.report.figures import (
     unknown_figure,
 )
 from trilut.report.page import machine_facts, render_page, write_page
-from trilut.report.summary import accuracy_rows, netlist_facts, plain, verification_rows
+from trilut.report.summary import accuracy_document, accuracy_rows, netlist_facts, plain
+from trilut.report.verification import verification_cards, verification_rows
 
 __all__ = ["Report", "make_report", "write_report"]
 
 FORMAT = "trilut-report"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +61,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether the RTL agreed with the reference, as far as it was simulated."""
+        """Whether the design passed its verification, if there was one."""
         verification = self.document["verification"]
         return verification is None or bool(verification["passed"])
 
@@ -95,12 +97,7 @@ class Report:
             shown = ("hardened accuracy", "hardening gap", "encoding ceiling", "UNKNOWN outputs")
             cards += [(name, rows[name]) for name in shown if name in rows]
         if verification := self.document["verification"]:
-            checked = sum(verification["num_checked"].values())
-            cards.append(
-                (f"mismatches in {checked:,} vectors", f"{verification['num_mismatches']}")
-            )
-            if proof := verification.get("formal"):
-                cards.append(("proof, all inputs", proof["outcome"]))
+            cards += verification_cards(verification)
         if synthesis := self.document["synthesis"]:
             cards += section_cards(synthesis)
         return cards
@@ -109,7 +106,7 @@ class Report:
 def make_report(
     netlist: Netlist,
     *,
-    accuracy: Mapping[str, Any] | None = None,
+    accuracy: Accuracy | None = None,
     history: list[dict[str, Any]] | None = None,
     verification: Mapping[str, Any] | None = None,
     synthesis: Mapping[str, Any] | None = None,
@@ -124,7 +121,7 @@ def make_report(
                 "netlist": netlist_facts(netlist),
                 "analysis": analyze(netlist),
                 "provenance": netlist.provenance,
-                "accuracy": accuracy,
+                "accuracy": None if accuracy is None else accuracy_document(accuracy),
                 "history": history,
                 "verification": verification,
                 "synthesis": synthesis,

@@ -12,10 +12,11 @@ from trilut.circuit.format import digest
 from trilut.circuit.formula import gate_formulas
 from trilut.circuit.gates import fourier_spectrum, gate_name, gate_table, polynomial, table_text
 from trilut.circuit.netlist import Netlist
-from trilut.measure.evaluation import Evaluation, MissingPoint
+from trilut.measure.evaluation import Accuracy, Evaluation, MissingPoint
 from trilut.text import cut
 
 __all__ = [
+    "accuracy_document",
     "accuracy_rows",
     "against_rows",
     "control_rows",
@@ -29,7 +30,6 @@ __all__ = [
     "netlist_rows",
     "percent",
     "plain",
-    "verification_rows",
 ]
 
 # Of each name where several stand in a cell.
@@ -164,8 +164,21 @@ def control_rows(control: Evaluation) -> dict[str, str]:
     }
 
 
+def accuracy_document(accuracy: Accuracy) -> dict[str, Any]:
+    """Return what is known of a circuit's accuracy as JSON can hold it."""
+    document = {
+        "validation": accuracy.validation,
+        "hardened": accuracy.hardened,
+        "soft": accuracy.soft,
+        "hardening_error": accuracy.hardening_error,
+        "cell_vote": accuracy.cell_vote,
+        "evaluation": plain(accuracy.evaluation),
+    }
+    return document if accuracy.layers is None else document | {"layers": list(accuracy.layers)}
+
+
 def accuracy_rows(accuracy: Mapping[str, Any]) -> dict[str, str]:
-    """Describe how good a trained circuit is, beside the network that it was hardened from."""
+    """Describe how good a trained circuit is from its :func:`accuracy_document`."""
     soft = {}
     # A netlist of unknown origin does not say.
     if accuracy["soft"] is not None:
@@ -190,20 +203,6 @@ def gap_text(layers: Sequence[float]) -> str:
     """Describe the hardening gap from the accuracies with the first 0, 1, … layers hardened."""
     lost = " ".join(f"{100 * (before - after):+.2f}" for before, after in pairwise(layers))
     return f"{100 * (layers[0] - layers[-1]):+.2f} pp (layer by layer {lost})"
-
-
-def verification_rows(result: Mapping[str, Any]) -> dict[str, str]:
-    """Describe a regression of the RTL."""
-    counts = ", ".join(f"{count} {origin}" for origin, count in result["num_checked"].items())
-    total = sum(result["num_checked"].values())
-    proof = result.get("formal")
-    return {
-        "vectors checked": f"{total} ({counts})",
-        "mismatches": str(result["num_mismatches"]),
-        "verdict": "RTL equals the reference" if result["passed"] else "RTL DIFFERS",
-        **({"proof": f"{proof['outcome']}: {proof['verdict']}"} if proof else {}),
-        "simulator": result["simulator"],
-    }
 
 
 def netlist_facts(netlist: Netlist) -> dict[str, Any]:

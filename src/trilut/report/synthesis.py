@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trilut.circuit.interface import InputKind
 from trilut.circuit.netlist import Netlist
 from trilut.errors import FormatError
 from trilut.files import make_directory, parse_json, read_bytes, write_atomically
@@ -24,7 +25,8 @@ from trilut.synth.path import PathStep, name_path, path_text
 from trilut.synth.result import SynthesisResult
 
 if TYPE_CHECKING:
-    from trilut.hdl import VerilogDesign
+    from trilut.hdl import Design
+    from trilut.synth import PipelineChoice, Synthesis
 
 __all__ = [
     "FORMAT",
@@ -116,9 +118,7 @@ class SynthesisReport:
         return two_columns("Tools and machine", facts)
 
 
-def make_section(
-    netlist: Netlist, design: "VerilogDesign", result: SynthesisResult, *, pipeline: int
-) -> dict[str, Any]:
+def make_section(synthesis: "Synthesis", choice: "PipelineChoice | None" = None) -> dict[str, Any]:
     """Put together what is known of a design on a target, as values that JSON can hold.
 
     It is what :meth:`SynthesisResult.to_dict` says and, beside it, ``latency_cycles``,
@@ -127,32 +127,31 @@ def make_section(
 
     Parameters
     ----------
-    netlist : Netlist
-        The circuit as it was trained; a neuron is one of its gates.
-    design : VerilogDesign
-        What was synthesised.
-    pipeline : int
-        Layers between registers.
+    choice : PipelineChoice, optional
+        How the pipeline was chosen, if it was.
     """
-    plans = design.classifier.plans
-    neurons = {f"layer_{plan.level}": len(plan.gates) for plan in plans}
+    design, result = synthesis.design, synthesis.result
+    neurons = {f"layer_{plan.level}": len(plan.gates) for plan in design.plans}
     steps = name_path(result.timing.critical_path if result.timing else (), design.classifier)
     section = {
         **result.to_dict(),
-        "pipeline": pipeline,
-        "latency_cycles": design.latency,
-        "vector_cycles": design.num_beats or 1,
-        "neurons": netlist.num_gates,
+        "pipeline": design.options.pipeline,
+        "latency_cycles": design.interface.latency,
+        "vector_cycles": design.interface.num_beats,
+        "neurons": design.netlist.num_gates,
         "neurons_built": neurons,
         "path": [plain(step) for step in steps],
     }
-    section["conventions"] = _conventions(netlist, design, result)
+    section["conventions"] = _conventions(design, result)
     section["figures"] = _figures(section)
-    return section
+    return section if choice is None else section | {"pipeline_choice": plain(choice)}
 
 
-def make_synthesis_report(netlist: Netlist, section: Mapping[str, Any]) -> SynthesisReport:
-    """Put a section and what is known of its netlist together."""
+def make_synthesis_report(
+    synthesis: "Synthesis", choice: "PipelineChoice | None" = None
+) -> SynthesisReport:
+    """Put a synthesis and what is known of its netlist together."""
+    netlist = synthesis.design.netlist
     return SynthesisReport(
         plain(
             {
@@ -161,7 +160,7 @@ def make_synthesis_report(netlist: Netlist, section: Mapping[str, Any]) -> Synth
                 "trilut": version("trilut"),
                 "netlist": netlist_facts(netlist),
                 "accuracy": _accuracy(netlist),
-                "synthesis": section,
+                "synthesis": make_section(synthesis, choice),
                 "environment": machine_facts("amaranth"),
             }
         )
@@ -235,19 +234,15 @@ def _accuracy_row(accuracy: Mapping[str, Any] | None) -> dict[str, str]:
     return {"test accuracy": f"{share} on {dataset}, as the netlist says"}
 
 
-def _conventions(
-    netlist: Netlist, design: "VerilogDesign", result: SynthesisResult
-) -> dict[str, str]:
+def _conventions(design: "Design", result: SynthesisResult) -> dict[str, str]:
     """Say what is counted; two results compare only where these are equal."""
-    # Amaranth is installed where there is a design, but not where its report is read.
-    from trilut.hdl import InputKind
-
+    interface = design.interface
     return {
         "technology": "FPGA" if result.asic is None else f"ASIC, {result.asic.library}",
         "unit": _unit(result),
-        "encoder": "in" if design.input_kind is InputKind.FEATURES else "out",
-        "head": "in" if netlist.head is not None else "out",
-        **({} if design.num_beats is None else {"loader": "in"}),
+        "encoder": "in" if interface.input_kind is InputKind.FEATURES else "out",
+        "head": "in" if design.netlist.head is not None else "out",
+        **({} if interface.axi is None else {"loader": "in"}),
         "counted": result.counted,
         "timing": "none" if result.timing is None else result.timing.method,
     }

@@ -14,22 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from amaranth.hdl import Shape
 from numpy.typing import NDArray
 
+from trilut.circuit.interface import Interface, Vectors, VerilogModule
 from trilut.circuit.netlist import Netlist
 from trilut.files import make_directory, read_bytes, write_atomically
-from trilut.hdl import VerilogDesign, write_verilog
-from trilut.sim import Vectors
+from trilut.hdl import HardwareOptions, write_verilog
 from trilut.sim.bench.rtl import build_rtl
-from trilut.synth import Target, load_target, synthesize
+from trilut.synth import SynthesisSettings, Target, load_target, synthesize
 from trilut.synth.runner import find_tools, run_step
 from trilut.tools import Tool, find_tool, run
 from trilut.verify.proof.aig import Aig
 from trilut.verify.proof.inputs import Inputs
 from trilut.verify.proof.witness import Witness, reference
 
-__all__ = ["BitstreamResult", "Chip", "compare", "read_back", "suitable_target"]
+__all__ = ["BitstreamResult", "Chip", "bench_verilog", "compare", "read_back", "suitable_target"]
 
 _TOP = "trilut_bench"
 _PROGRAM = "nextpnr-ice40"
@@ -46,17 +45,14 @@ class Chip:
 
     Parameters
     ----------
-    path : Path
+    bench : VerilogModule
         Verilog with the ports of a classifier around the pins of the chip. It takes as many cycles
         for a vector as that has bytes.
-    top : str
-        Its top module.
     num_pins : int
         Number of pins that are used.
     """
 
-    path: Path
-    top: str
+    bench: VerilogModule
     num_pins: int
 
 
@@ -106,7 +102,7 @@ def read_back(
     target: Target,
     work: Path,
     *,
-    pipeline: int = 2,
+    options: HardwareOptions | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Chip:
     """Build the bitstream of a netlist and read it back.
@@ -119,8 +115,8 @@ def read_back(
         An iCE40.
     work : Path
         Directory for all files; made if necessary.
-    pipeline : int
-        Layers between registers.
+    options : HardwareOptions, optional
+        What shapes the hardware, but for the streams at its ends.
     progress : callable, optional
         Called with a line of text when a step begins.
 
@@ -132,12 +128,20 @@ def read_back(
     say = progress or (lambda line: None)
     reader = _find_reader()
     make_directory(work)
-    design = write_verilog(
-        net, work, pipeline=pipeline, target=target.sums, axi_beat_bits=_BEAT_BITS
+    shaped = dataclasses.replace(
+        options or HardwareOptions(), sums=target.sums, axi_beat_bits=_BEAT_BITS
     )
+    design = write_verilog(net, work, shaped)
     say(f"mapping to {target.name}")
     unplaced = dataclasses.replace(target, place_and_route=None)
-    synthesize(design.path, design.top, unplaced, out=work, blocks=False, timeout=_TIMEOUT)
+    synthesize(
+        design.path,
+        design.top,
+        unplaced,
+        out=work,
+        blocks=False,
+        settings=SynthesisSettings(timeout=_TIMEOUT),
+    )
     say("place and route")
     _place_and_route(target, design.top, work)
     say("bitstream and back")
@@ -152,8 +156,9 @@ def read_back(
     ports, text = _without_port_types(chip.read_text())
     # A pin that no logic reads is none of the chip's.
     used = {pin: bit for pin, bit in pins.items() if pin in ports}
-    write_atomically(path, f"{_bench(design, used)}\n{text}")
-    return Chip(path, _TOP, len(used))
+    write_atomically(path, f"{bench_verilog(design.interface, used)}\n{text}")
+    plain = dataclasses.replace(design.interface, axi=None)
+    return Chip(VerilogModule(path, _TOP, plain), len(used))
 
 
 def compare(net: Netlist, chip: Chip, vectors: Mapping[str, Vectors], out: Path) -> BitstreamResult:
@@ -171,7 +176,7 @@ def compare(net: Netlist, chip: Chip, vectors: Mapping[str, Vectors], out: Path)
     ToolError
         If Verilator is missing or fails, or the chip gives no results.
     """
-    model = build_rtl(net, chip.path, chip.top, out=out)
+    model = build_rtl(net, chip.bench, out=out)
     inputs = Inputs(Aig(), net)
     mismatches = []
     for group in vectors.values():
@@ -243,29 +248,28 @@ def _without_port_types(text: str) -> tuple[set[str], str]:
     return set(names), f"module chip ({', '.join(names)});\n{directions}{body}"
 
 
-def _bench(design: VerilogDesign, pins: Mapping[str, str]) -> str:
-    """Return a module with the ports of a classifier that talks to the pins of the chip."""
-    members = design.classifier.signature.members
-    widths = {
-        name: Shape.cast(member.shape).width
-        for name, member in members.items()
-        if not name.endswith(("_valid", "_ready"))
-    }
-    inputs = {name: width for name, width in widths.items() if name.startswith("in_")}
-    outputs = {name: width for name, width in widths.items() if name.startswith("out_")}
-    num_beats = -(-sum(inputs.values()) // _BEAT_BITS)
-    wires, first = [], 0
-    for name, width in outputs.items():
-        wires.append(f"  assign {name} = m_axis_tdata[{first + width - 1}:{first}];")
-        first += -(-width // 8) * 8
+def bench_verilog(interface: Interface, pins: Mapping[str, str]) -> str:
+    """Return a module with the ports of a classifier that talks AXI4-Stream to a module ``chip``.
+
+    Parameters
+    ----------
+    interface : Interface
+        The ports of the design with its AXI4-Streams.
+    pins : mapping
+        The bit of a port that is at each pin of the chip.
+    """
+    inputs = {port.name: port.width for port in interface.inputs}
+    outputs = {port.name: port.width for port in interface.outputs}
+    places = {name: f"{bits.stop - 1}:{bits.start}" for name, bits in interface.result.items()}
+    wires = [f"  assign {name} = m_axis_tdata[{bits}];" for name, bits in places.items()]
     return _BENCH.format(
         name=_TOP,
         inputs="".join(f"  input [{width - 1}:0] {name},\n" for name, width in inputs.items()),
         outputs=",\n".join(f"  output [{width - 1}:0] {name}" for name, width in outputs.items()),
         vector=", ".join(reversed(inputs)),
-        vector_high=num_beats * _BEAT_BITS - 1,
-        result_high=first - 1,
-        num_beats=num_beats,
+        vector_high=interface.num_beats * _BEAT_BITS - 1,
+        result_high=interface.result_bits - 1,
+        num_beats=interface.num_beats,
         results="\n".join(wires),
         pins=",\n".join(f"    .{pin}({bit})" for pin, bit in pins.items()),
     )

@@ -4,6 +4,7 @@ Many faulty designs are one Verilog file. An input ``select`` of the top module 
 acts, 0 for none, and the layers see it by its hierarchical name; so a campaign compiles once.
 """
 
+import dataclasses
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,17 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trilut.circuit.encoder import FeatureVectors
-from trilut.circuit.head import Decisions
+from trilut.circuit.interface import Vectors, result_values
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.trit import CODES
 from trilut.errors import NetlistError, ToolError
 from trilut.files import make_directory, write_atomically
-from trilut.hdl.verilog import VerilogDesign
+from trilut.hdl.design import Design
 from trilut.sim.bench.regression import reference_model
 from trilut.sim.bench.rtl import RtlModel, build_rtl
-from trilut.sim.bench.stimulus import Vectors, stimulus
+from trilut.sim.bench.stimulus import stimulus
 from trilut.sim.equivalence import all_inputs
 from trilut.verify.coverage import measure_coverage
-from trilut.verify.mutants import CODES, Mutant, MutantProof, Verdict, wrong_planes
+from trilut.verify.mutants import Mutant, MutantProof, Verdict, wrong_planes
 
 __all__ = [
     "FlipSurvey",
@@ -103,7 +105,7 @@ def regression_vectors(
 
 
 def mutation_campaign(
-    design: VerilogDesign,
+    design: Design,
     mutants: Sequence[Mutant],
     vectors: Vectors,
     *,
@@ -117,10 +119,10 @@ def mutation_campaign(
 
     Parameters
     ----------
-    design : VerilogDesign
+    design : Design
         The design; with a port for the scores more faults show.
     mutants : sequence of Mutant
-        What to try, as :func:`draw_mutants` gives it for ``design.classifier.netlist``.
+        What to try, as :func:`draw_mutants` gives it for ``design.circuit``.
     vectors : FeatureVectors or array of trits
         The regression.
     out : Path
@@ -189,7 +191,7 @@ class FlipSurvey:
 
 
 def flip_survey(
-    design: VerilogDesign,
+    design: Design,
     vectors: Vectors,
     *,
     out: Path,
@@ -201,7 +203,7 @@ def flip_survey(
 
     Parameters
     ----------
-    design : VerilogDesign
+    design : Design
         A design with a head.
     vectors : FeatureVectors or array of trits
         What passes through the pipeline.
@@ -221,10 +223,10 @@ def flip_survey(
     ToolError
         If the design cannot be built, or is wrong before anything is changed.
     """
-    net = design.classifier.netlist
+    net = design.circuit
     if net.head is None:
         raise NetlistError(f"Netlist {net.name!r} has no head, so a flip can change no decision")
-    widths = [2 * len(plan.nets_out) if plan.registered else 0 for plan in design.classifier.plans]
+    widths = [2 * len(plan.nets_out) if plan.registered else 0 for plan in design.plans]
     if not any(widths):
         raise NetlistError(
             f"No layer of netlist {net.name!r} has a register whose bits could be flipped; it has "
@@ -254,13 +256,14 @@ def _effects(
 
 
 def _prepared(
-    design: VerilogDesign, text: str, vectors: Vectors, out: Path
+    design: Design, text: str, vectors: Vectors, out: Path
 ) -> tuple[RtlModel, dict[str, NDArray[np.int64]]]:
     """Build a design with faults, and check that without one it does what the netlist says."""
     path = make_directory(out) / "faulty.v"
-    write_atomically(path, _with_select(text, design.top) + design.models)
-    net = design.classifier.netlist
-    model = build_rtl(net, path, design.top, out=out)
+    write_atomically(path, _with_select(text, design.top))
+    net = design.circuit
+    faulty = dataclasses.replace(design, path=path)
+    model = build_rtl(net, faulty, out=out, has_select=True)
     expected = _reference(net, vectors)
     results = model.results(vectors)
     expected = {name: expected[name] for name in results}
@@ -271,15 +274,8 @@ def _prepared(
 
 
 def _reference(net: Netlist, vectors: Vectors) -> dict[str, NDArray[np.int64]]:
-    results = reference_model(net, [vectors], 0).results
-    if not isinstance(results, Decisions):
-        return {"trits": results.astype(np.int64)}
-    return {
-        "class": results.chosen[:, None],
-        "margin": results.margin[:, None],
-        "unknown": results.unknown[:, None].astype(np.int64),
-        "scores": results.scores,
-    }
+    values = result_values(reference_model(net, [vectors], 0).results)
+    return {name.removeprefix("out_"): port.astype(np.int64) for name, port in values.items()}
 
 
 def _with_select(text: str, top: str) -> str:
@@ -298,11 +294,11 @@ def _replaced(pattern: str, replacement: str, text: str) -> str:
     return text
 
 
-def _mutated(design: VerilogDesign, mutants: Sequence[Mutant]) -> str:
-    net = design.classifier.netlist
+def _mutated(design: Design, mutants: Sequence[Mutant]) -> str:
+    net = design.circuit
     faults: dict[int, list[str]] = {}
     places = {}
-    for plan in design.classifier.plans:
+    for plan in design.plans:
         position = {number: index for index, number in enumerate(plan.nets_in)}
         for neuron, gate in enumerate(plan.gates):
             places[gate] = (plan.level, neuron, position)
@@ -325,11 +321,11 @@ def _mutated(design: VerilogDesign, mutants: Sequence[Mutant]) -> str:
     return text
 
 
-def _with_flips(design: VerilogDesign, widths: Sequence[int]) -> str:
+def _with_flips(design: Design, widths: Sequence[int]) -> str:
     """Let ``select`` − 1 number the bit of a layer's register that takes the wrong value."""
     text = design.path.read_text()
     first = 1
-    for plan, width in zip(design.classifier.plans, widths, strict=True):
+    for plan, width in zip(design.plans, widths, strict=True):
         if width:
             flip = f"({width}'d1 << ({design.top}.select - {first}))"
             hit = f"{design.top}.select >= {first} && {design.top}.select < {first + width}"

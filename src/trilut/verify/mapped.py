@@ -5,8 +5,8 @@ from pathlib import Path
 
 from trilut.errors import ToolError
 from trilut.files import read_bytes, write_atomically
-from trilut.hdl import VerilogDesign
-from trilut.synth import Target, synthesize
+from trilut.hdl import Design
+from trilut.synth import SynthesisSettings, Target, synthesize
 from trilut.synth.simulated import write_mapped_verilog
 from trilut.verify.proof.design import BitNetlist, PipelineError, read_design
 from trilut.verify.proof.equivalence import prove_equivalence
@@ -14,12 +14,12 @@ from trilut.verify.proof.equivalence import prove_equivalence
 __all__ = ["map_design", "prove_mapping"]
 
 
-def map_design(design: VerilogDesign, target: Target, work: Path) -> VerilogDesign:
+def map_design(design: Design, target: Target, work: Path) -> Design:
     """Map a design to a part, and return what the part's cells do as a design of its own.
 
     Parameters
     ----------
-    design : VerilogDesign
+    design : Design
         The design, made for the sums of this part.
     target : Target
         The part.
@@ -32,17 +32,24 @@ def map_design(design: VerilogDesign, target: Target, work: Path) -> VerilogDesi
         If there are no models for the part, or Yosys is missing or fails.
     """
     unplaced = replace(target, place_and_route=None)
-    synthesize(design.path, design.top, unplaced, out=work, blocks=False, timeout=1800.0)
+    synthesize(
+        design.path,
+        design.top,
+        unplaced,
+        out=work,
+        blocks=False,
+        settings=SynthesisSettings(timeout=1800.0),
+    )
     path = write_mapped_verilog(work, design.top, target, timeout=1800.0)
     return replace(design, path=path, models="")
 
 
-def prove_mapping(design: VerilogDesign, target: Target, work: Path) -> str:
+def prove_mapping(design: Design, target: Target, work: Path) -> str:
     """Prove that what :func:`map_design` made of a design is equal to it; say so, or why not.
 
     Parameters
     ----------
-    design : VerilogDesign
+    design : Design
         The design.
     target : Target
         What it was mapped to.

@@ -10,16 +10,14 @@ import numpy as np
 from trilut.circuit.gates import truth_values
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.reach import possible_values, reachable_rows
-from trilut.hdl.verilog import VerilogDesign
+from trilut.circuit.trit import CODES
+from trilut.hdl.design import Design
 from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
 from trilut.verify.proof.inputs import Inputs
 from trilut.verify.proof.specification import Trit, cases, equal, signed_sum
 from trilut.verify.proof.sweep import Sweeper
 
-__all__ = ["CODES", "Mutant", "MutantProof", "Verdict", "draw_mutants", "wrong_planes"]
-
-CODES = {-1: 0b01, 0: 0b00, 1: 0b10}
-"""The dual-rail code of each trit, plus in the higher bit."""
+__all__ = ["Mutant", "MutantProof", "Verdict", "draw_mutants", "wrong_planes"]
 
 _NUM_WORDS = 8
 
@@ -80,19 +78,19 @@ class MutantProof:
 
     Parameters
     ----------
-    design : VerilogDesign
+    design : Design
         The design.
     """
 
-    def __init__(self, design: VerilogDesign):
-        self._net = design.classifier.netlist
+    def __init__(self, design: Design):
+        self._net = design.circuit
         self._outputs: list[int] = self._net.outputs.tolist()
         self._aig = Aig()
         inputs = Inputs(self._aig, self._net)
         self._sources = list(zip(self._net.a.tolist(), self._net.b.tolist(), strict=True))
         self._formulas = {
             gate: formulas
-            for plan in design.classifier.plans
+            for plan in design.plans
             for gate, formulas in zip(plan.gates, plan.formulas, strict=True)
         }
         self._possible = possible_values(self._net, reachable_rows(self._net))

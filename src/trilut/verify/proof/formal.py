@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from trilut.circuit.interface import VerilogModule
 from trilut.circuit.netlist import Netlist
-from trilut.hdl import VerilogDesign
 from trilut.verify.proof.claim import Claim, Finding
 from trilut.verify.proof.claims import (
     prove_decision,
@@ -106,7 +106,7 @@ class _Steps:
 
 def prove_design(
     netlist: Netlist,
-    design: VerilogDesign,
+    design: VerilogModule,
     work: Path,
     *,
     progress: Callable[[str], None] | None = None,
@@ -117,7 +117,7 @@ def prove_design(
     ----------
     netlist : Netlist
         What it must compute.
-    design : VerilogDesign
+    design : VerilogModule
         The design, without a port for the abstention margin.
     work : Path
         Directory for scratch files and logs.
@@ -141,7 +141,7 @@ def prove_design(
     return Proof(tuple(claims), steps.seconds)
 
 
-def _claims(netlist: Netlist, design: VerilogDesign, work: Path, steps: _Steps) -> Iterator[Claim]:
+def _claims(netlist: Netlist, design: VerilogModule, work: Path, steps: _Steps) -> Iterator[Claim]:
     """Try one claim after the other; each may build on those before."""
     with steps.step("read", "design"):
         subject = read_subject(netlist, design, work)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trilut.circuit.head import Head
+from trilut.circuit.interface import InputKind, VerilogModule
 from trilut.circuit.netlist import Netlist
 from trilut.files import read_bytes, write_atomically
-from trilut.hdl import InputKind, VerilogDesign
 from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
 from trilut.verify.proof.design import Bit, BitNetlist, Pipeline, PipelineError, read_design
 
@@ -121,14 +121,14 @@ class Subject:
         return [list(literals[first : first + width]) for first in range(0, count * width, width)]
 
 
-def read_subject(netlist: Netlist, design: VerilogDesign, work: Path) -> Subject:
+def read_subject(netlist: Netlist, design: VerilogModule, work: Path) -> Subject:
     """Read a design through Yosys, to be compared with a netlist.
 
     Parameters
     ----------
     netlist : Netlist
         What the design must compute.
-    design : VerilogDesign
+    design : VerilogModule
         The design, without a port for the abstention margin.
     work : Path
         Directory for scratch files and logs.
@@ -145,6 +145,6 @@ def read_subject(netlist: Netlist, design: VerilogDesign, work: Path) -> Subject
     blocks = ["control", *(["groupsum", "argmax"] if netlist.head else [])]
     kept = [f"{design.top}_{block}" for block in blocks]
     modules = read_design([source], design.top, work, kept=kept)
-    if design.input_kind is InputKind.TRITS:
+    if design.interface.input_kind is InputKind.TRITS:
         netlist = dataclasses.replace(netlist, encoder=None)
-    return Subject(netlist, design.top, design.latency, modules)
+    return Subject(netlist, design.top, design.interface.latency, modules)

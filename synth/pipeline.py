@@ -1,15 +1,15 @@
 """The pipeline depth that meets a clock frequency."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from trilut.circuit.netlist import Netlist
 from trilut.errors import ToolError
 from trilut.files import work_directory
-from trilut.hdl import write_verilog
-from trilut.synth.runner import synthesize
+from trilut.hdl import HardwareOptions, write_verilog
+from trilut.synth.design import synthesize_design
+from trilut.synth.runner import SynthesisSettings
 from trilut.synth.target import Target
 
 __all__ = ["PipelineChoice", "choose_pipeline"]
@@ -37,12 +37,11 @@ class PipelineChoice:
 def choose_pipeline(
     netlist: Netlist,
     target: Target,
-    frequency: float,
+    options: HardwareOptions,
     *,
     out: Path,
+    settings: SynthesisSettings,
     progress: Callable[[str], None] | None = None,
-    hardware: Mapping[str, Any] | None = None,
-    **settings: Any,
 ) -> PipelineChoice:
     """Place and route with fewer and fewer layers between registers until the clock is fast enough.
 
@@ -50,14 +49,12 @@ def choose_pipeline(
 
     Parameters
     ----------
-    frequency : float
-        The goal in MHz.
+    options : HardwareOptions
+        What shapes the hardware, but for its pipeline.
     out : Path
         Directory for scratch files, which are removed, and for logs if a tool fails.
-    hardware : mapping, optional
-        Arguments of :func:`trilut.hdl.write_verilog`.
-    settings
-        As of :func:`trilut.synth.synthesize`.
+    settings : SynthesisSettings
+        What is asked of the tools; their frequency is the goal.
 
     Raises
     ------
@@ -65,26 +62,20 @@ def choose_pipeline(
         If a tool fails, or the target has no place and route to measure with.
     """
     tried: dict[int, float] = {}
+    logs = out / "logs"
     for layers in range(max(1, netlist.depth), 0, -1):
         if progress is not None:
             progress(f"a register every {layers} layers")
-        with work_directory(out, logs=out / "logs") as work:
-            design = write_verilog(
-                netlist, work, pipeline=layers, target=target.sums, **(hardware or {})
-            )
-            result = synthesize(
-                design.path,
-                design.top,
-                target,
-                out=work,
-                frequency=frequency,
-                blocks=False,
-                **settings,
-            )
+        with work_directory(out, logs=logs) as work:
+            design = write_verilog(netlist, work, replace(options, pipeline=layers))
+            result = synthesize_design(
+                design, target, work=work, logs=logs, settings=settings, blocks=False
+            ).result
         if result.timing is None:
-            raise ToolError(f"Target {target.name!r} has no timing to choose a pipeline by")
+            no_timing = f"Target {target.name!r} has no timing to choose a pipeline by"
+            raise ToolError(result.incomplete or no_timing)
         tried[layers] = result.timing.fmax_mhz
-        if tried[layers] >= frequency:
+        if tried[layers] >= settings.frequency:
             return PipelineChoice(layers, True, tried)
     best = max(tried, key=lambda layers: tried[layers])
     return PipelineChoice(best, False, tried)

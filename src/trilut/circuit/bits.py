@@ -1,4 +1,4 @@
-"""Packing of vectors into the ports of the Verilog top, and back.
+"""Integers as bits, and bits as text.
 
 A batch of port values is a *bit matrix*: a uint8 array [vector, bit] of zeros and ones, bit 0 the
 least significant. A simulator takes and gives a port value as text, most significant bit first.
@@ -10,20 +10,14 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trilut.circuit.encoder import Encoder, FeatureVectors
+from trilut.circuit.trit import Bits
 
 __all__ = [
-    "Bits",
     "bits_to_text",
-    "pack_features",
     "pack_integers",
-    "pack_trits",
     "text_to_bits",
     "unpack_integers",
-    "unpack_trits",
 ]
-
-Bits = NDArray[np.uint8]
 
 
 def pack_integers(
@@ -58,28 +52,6 @@ def unpack_integers(
         weights[-1] *= -1 if signs[field] else 1
         values[:, field] = bits[:, part] @ weights
     return values
-
-
-def pack_trits(trits: ArrayLike) -> Bits:
-    """Pack trits [vector, trit] in two bits each: the higher is [v=+1], the lower [v=−1]."""
-    trits = np.asarray(trits)
-    pairs = np.stack([trits < 0, trits > 0], axis=-1)
-    return pairs.reshape(len(trits), 2 * trits.shape[1]).astype(np.uint8)
-
-
-def unpack_trits(bits: Bits) -> NDArray[np.int8]:
-    """Read trits [vector, trit]; the illegal code 11 gives 2."""
-    pairs = bits.reshape(len(bits), bits.shape[1] // 2, 2).astype(np.int8)
-    trits = pairs[:, :, 1] - pairs[:, :, 0]
-    return np.where(pairs.all(axis=2), np.int8(2), trits)
-
-
-def pack_features(encoder: Encoder, vectors: FeatureVectors) -> tuple[Bits, Bits]:
-    """Pack feature vectors for the ports ``in_features`` and ``in_present``."""
-    widths = [feature.bits for feature in encoder.features]
-    signed = [feature.signed for feature in encoder.features]
-    features = pack_integers(vectors.values, widths, signed=signed)
-    return features, vectors.valid.astype(np.uint8)
 
 
 def bits_to_text(bits: Bits) -> list[str]:

@@ -4,14 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from trilut.sim.bench.packing import (
-    bits_to_text,
-    pack_integers,
-    pack_trits,
-    text_to_bits,
-    unpack_integers,
-    unpack_trits,
-)
+from trilut.circuit.bits import bits_to_text, pack_integers, text_to_bits, unpack_integers
+from trilut.circuit.trit import pack_trits, unpack_trits
 
 
 @st.composite

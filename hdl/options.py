@@ -1,0 +1,116 @@
+"""The options of the hardware: one value on the command line, in the header and in the report."""
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from trilut.circuit.interface import InputKind
+from trilut.circuit.netlist import Netlist
+from trilut.errors import NetlistError
+from trilut.hdl.sums.plan import SUM_TARGETS
+
+__all__ = ["MAX_BEAT_BITS", "HardwareOptions"]
+
+MAX_BEAT_BITS = 1024
+"""The widest beats: other cores have no wider ones either."""
+
+# From so many layers between registers on, the encoder counts as one more of them.
+_DEEP_PIPELINE = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HardwareOptions:
+    """What shapes the hardware of a netlist.
+
+    Parameters
+    ----------
+    top : str
+        Name of the top module, and of the file.
+    input_kind : InputKind, optional
+        What enters; by default features if the netlist has an encoder, and trits otherwise.
+    pipeline : int
+        Number of layers between registers.
+    sums : str
+        What adds the trits: one of :data:`~trilut.hdl.sums.plan.SUM_TARGETS`.
+    axi_beat_bits : int, optional
+        Put AXI4-Streams at both ends, with input beats of so many bits, a multiple of 8. Their
+        loader holds the vector, so trits enter the layers from there, and from a ``pipeline`` of 3
+        on so do features, through the encoder.
+    presence_bits : bool
+        Whether the packets of AXI4-Streams say which features are there.
+    scores : bool
+        Whether the scores come out too. Without them, two classes take one sum and not two.
+    margin_port : bool
+        Whether a port sets the abstention margin, and not the netlist.
+    optimized : bool
+        Whether to leave out what makes no difference to the outputs; see
+        :mod:`trilut.circuit.optimize`.
+
+    Raises
+    ------
+    NetlistError
+        If an option is out of its range, or two of them do not go together.
+    """
+
+    top: str = "trilut_top"
+    input_kind: InputKind | None = None
+    pipeline: int = 2
+    sums: str = "generic"
+    axi_beat_bits: int | None = None
+    presence_bits: bool = True
+    scores: bool = False
+    margin_port: bool = False
+    optimized: bool = True
+
+    def __post_init__(self) -> None:
+        if self.pipeline < 1:
+            raise NetlistError(f"There is a register every 1 or more layers, not {self.pipeline}")
+        if self.sums not in SUM_TARGETS:
+            names = ", ".join(map(repr, SUM_TARGETS))
+            raise NetlistError(f"Sums are made of {self.sums!r}, expected one of {names}")
+        if self.axi_beat_bits is not None:
+            _check_beats(self.axi_beat_bits)
+        elif not self.presence_bits:
+            raise NetlistError("Only packets can leave out the presence bits; give --axi, too")
+
+    def for_netlist(self, netlist: Netlist) -> "HardwareOptions":
+        """Return the options with what a netlist decides: what enters, if nobody has said it."""
+        if self.input_kind is not None:
+            return self
+        kind = InputKind.TRITS if netlist.encoder is None else InputKind.FEATURES
+        return dataclasses.replace(self, input_kind=kind)
+
+    @property
+    def has_input_register(self) -> bool:
+        """Whether a register stands before the layers; a loader may take its place."""
+        if self.axi_beat_bits is None:
+            return True
+        return self.input_kind is InputKind.FEATURES and self.pipeline < _DEEP_PIPELINE
+
+    @property
+    def command_line(self) -> str:
+        """The options as ``trilut verilog`` takes them."""
+        return " ".join(f"--{option}" for option in self._given())
+
+    def _given(self) -> Iterator[str]:
+        yield f"top {self.top}"
+        if self.input_kind is not None:
+            yield f"input {self.input_kind}"
+        yield f"pipeline {self.pipeline}"
+        yield f"sums {self.sums}"
+        if self.axi_beat_bits is not None:
+            yield f"axi {self.axi_beat_bits}"
+        flags = {
+            "no-missing": not self.presence_bits,
+            "scores": self.scores,
+            "margin-port": self.margin_port,
+            "no-optimize": not self.optimized,
+        }
+        yield from (flag for flag, is_given in flags.items() if is_given)
+
+
+def _check_beats(bits: int) -> None:
+    if bits < 8 or bits % 8:
+        raise NetlistError(f"Beats of an AXI stream are whole bytes, not {bits} bits")
+    if bits > MAX_BEAT_BITS:
+        raise NetlistError(f"Beats of an AXI stream have up to {MAX_BEAT_BITS} bits, not {bits}")

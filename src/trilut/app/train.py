@@ -1,0 +1,135 @@
+"""Training in a directory: progress, checkpoints, and the netlist with its accuracy."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from trilut import interrupt
+from trilut.app.console import Stage, stages
+from trilut.circuit.format import save
+from trilut.circuit.netlist import Netlist
+from trilut.data import Dataset, load_dataset
+from trilut.files import make_directory
+from trilut.measure.evaluation import Accuracy, dataset_accuracy
+from trilut.report.summary import gap_text, percent
+
+__all__ = ["Trained", "train_in_stage", "train_to_directory"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """A trained circuit and how good it is.
+
+    Parameters
+    ----------
+    netlist : Netlist
+        The hardened circuit.
+    dataset : Dataset
+        What it was trained on.
+    accuracy : Accuracy
+        On the data set.
+    history : list of dict
+        The course of the training.
+    """
+
+    netlist: Netlist
+    dataset: Dataset
+    accuracy: Accuracy
+    history: list[dict[str, Any]]
+
+
+def train_to_directory(
+    dataset: str,
+    output: Path,
+    settings: Mapping[str, Any],
+    *,
+    abstain_margin: int = 1,
+    resume: bool = False,
+    restart: bool = False,
+    mesh: tuple[int, int] | None = None,
+) -> Trained:
+    """Train on a data set and write ``net.trilut`` and ``metrics.jsonl`` into a directory.
+
+    Parameters
+    ----------
+    abstain_margin : int
+        The margin below which the circuit abstains.
+    resume : bool
+        Whether to go on from the checkpoint in the directory, if there is one.
+    restart : bool
+        Whether to start anew although there is one of an unfinished training, which is removed.
+    mesh : tuple of int, optional
+        Number of devices to divide batches over, and gates.
+
+    Raises
+    ------
+    TrilutError
+        If a setting or a file is wrong, or there is an unfinished training.
+    """
+    samples = load_dataset(dataset, seed=settings.get("seed", 0))
+    with stages() as show:
+        return train_in_stage(
+            samples,
+            output,
+            settings,
+            show.start("train"),
+            abstain_margin=abstain_margin,
+            resume=resume,
+            restart=restart,
+            mesh=mesh,
+        )
+
+
+def train_in_stage(
+    dataset: Dataset,
+    output: Path,
+    settings: Mapping[str, Any],
+    stage: Stage,
+    *,
+    abstain_margin: int = 1,
+    resume: bool = False,
+    restart: bool = False,
+    mesh: tuple[int, int] | None = None,
+) -> Trained:
+    """Do as :func:`train_to_directory` with a data set that is there, and show it as a stage."""
+    make_directory(output)
+    stage.step("compiling")
+
+    def progress(measured: Mapping[str, Any], steps: int) -> None:
+        stage.update(measured["step"], steps, _progress_text(measured), unit="step")
+
+    with interrupt.deferred():
+        from trilut.training import TrainingConfig, layer_accuracies, make_mesh, train
+        from trilut.training.checkpoint import check_finished
+
+        if not (resume or restart):
+            check_finished(output)
+        config = TrainingConfig.for_dataset(dataset, **settings)
+        result = train(
+            dataset,
+            config,
+            abstain_margin=abstain_margin,
+            progress=progress,
+            directory=output,
+            resume=resume,
+            mesh=None if mesh is None else make_mesh(batch=mesh[0], gate=mesh[1]),
+        )
+    netlist = result.netlist
+    accuracy = dataset_accuracy(netlist, dataset)
+    if not result.fitted.recipe.is_circuit:
+        layers = tuple(layer_accuracies(result.fitted, dataset.test))
+        accuracy = replace(accuracy, layers=layers)
+    history: list[dict[str, Any]] = [dict(line) for line in result.history]
+    save(netlist, output / "net.trilut")
+    stage.finish(
+        f"{netlist.num_gates} gates, validation {percent(accuracy.validation)}, "
+        f"hardened {percent(accuracy.hardened)}, "
+        f"ceiling {percent(accuracy.evaluation.ceiling)}"
+    )
+    return Trained(netlist, dataset, accuracy, history)
+
+
+def _progress_text(measured: Mapping[str, Any]) -> str:
+    text = f"loss {measured['loss']:.4f}, validation {percent(measured['accuracy'])}"
+    return f"{text}, gap {gap_text(measured['layers'])}" if "layers" in measured else text
