@@ -90,14 +90,14 @@ def alternate(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str, 
 # The rival.
 
 
-def straight_line(net: Netlist) -> str:
+def straight_line(netlist: Netlist) -> str:
     """Write a netlist as C over 64-bit words, one statement for each plane.
 
     In functions of 100 gates: the time of gcc grows with the square of a function's length, and for
     4×12000 gates in one function it is hours.
     """
-    count = 2 if net.valence == 3 else 1
-    statements = [_statements(net, gate, count) for gate in range(net.num_gates)]
+    count = 2 if netlist.valence == 3 else 1
+    statements = [_statements(netlist, gate, count) for gate in range(netlist.num_gates)]
     parts = [statements[start : start + 100] for start in range(0, len(statements), 100)]
     lines = []
     for number, part in enumerate(parts):
@@ -106,12 +106,12 @@ def straight_line(net: Netlist) -> str:
         lines += [line for gate in part for line in gate]
         lines.append("}")
     lines.append("static void net(const uint64_t *in, uint64_t *out)\n{")
-    lines.append(f"  static uint64_t v[{max(1, count * net.num_gates)}];")
+    lines.append(f"  static uint64_t v[{max(1, count * netlist.num_gates)}];")
     lines += [f"  part_{number}(in, v);" for number in range(len(parts))]
-    assert net.outputs.min() >= net.num_inputs
+    assert netlist.outputs.min() >= netlist.num_inputs
     places = [
-        count * (number - net.num_inputs) + which
-        for number in net.outputs.tolist()
+        count * (number - netlist.num_inputs) + which
+        for number in netlist.outputs.tolist()
         for which in range(count)
     ]
     lines.append(f"  static const int from[] = {{{', '.join(map(str, places))}}};")
@@ -119,31 +119,31 @@ def straight_line(net: Netlist) -> str:
     return "\n".join([*lines, "}"])
 
 
-def _plane(net: Netlist, number: int, which: int, count: int) -> str:
-    if number < net.num_inputs:
+def _plane(netlist: Netlist, number: int, which: int, count: int) -> str:
+    if number < netlist.num_inputs:
         return f"in[{count * number + which}]"
-    return f"v[{count * (number - net.num_inputs) + which}]"
+    return f"v[{count * (number - netlist.num_inputs) + which}]"
 
 
-def _statements(net: Netlist, gate: int, count: int) -> list[str]:
+def _statements(netlist: Netlist, gate: int, count: int) -> list[str]:
     functions = ternary_functions() if count == 2 else binary_functions()
-    rows = 1 << np.arange(net.valence**2)
-    own = net.num_inputs + gate
+    rows = 1 << np.arange(netlist.valence**2)
+    own = netlist.num_inputs + gate
     lines = []
     for which, value in enumerate((1, -1)[:count]):
-        function = int((net.table[gate] == value) @ rows)
+        function = int((netlist.table[gate] == value) @ rows)
         operands = [
-            (int(net.a[gate]), int(functions.negate_a[function])),
-            (int(net.b[gate]), int(functions.negate_b[function])),
+            (int(netlist.a[gate]), int(functions.negate_a[function])),
+            (int(netlist.b[gate]), int(functions.negate_b[function])),
         ]
         if functions.swap[function]:
             operands.reverse()
         text = kernels()[functions.kernel[function]].expression
         text = text.replace("zero", "0").replace("one", "(~(uint64_t)0)")
         for letter, (number, negated) in zip("ab", operands, strict=True):
-            text = text.replace(f"{letter}p", _plane(net, number, negated, count))
-            text = text.replace(f"{letter}m", _plane(net, number, 1 - negated, count))
-        lines.append(f"  {_plane(net, own, which, count)} = {text};")
+            text = text.replace(f"{letter}p", _plane(netlist, number, negated, count))
+            text = text.replace(f"{letter}m", _plane(netlist, number, 1 - negated, count))
+        lines.append(f"  {_plane(netlist, own, which, count)} = {text};")
     return lines
 
 
@@ -205,27 +205,27 @@ def compiled(text: str, directory: Path, name: str) -> tuple[ctypes.CDLL, float]
 # Measurements; each returns rows of (what, value).
 
 
-def gates_only(net: Netlist) -> Callable[[int], None]:
+def gates_only(netlist: Netlist) -> Callable[[int], None]:
     """Return a function that runs the gates of a netlist for a number of steps of 512 samples."""
-    machine = fast.prepared(net)
+    machine = fast.prepared(netlist)
     planes, _ = machine._memory()
     run = machine._library.functions.trilut_gates
     return lambda steps: run(machine._struct.address, planes, steps)
 
 
-def check_rival(library: ctypes.CDLL, net: Netlist) -> None:
+def check_rival(library: ctypes.CDLL, netlist: Netlist) -> None:
     """Check the outputs of the rival against the reference on 64 samples."""
-    count = 2 if net.valence == 3 else 1
-    values = [-1, 1] if net.valence == 2 else [-1, 0, 1]
-    trits = np.random.default_rng(2).choice(values, (64, net.num_inputs)).astype(np.int8)
+    count = 2 if netlist.valence == 3 else 1
+    values = [-1, 1] if netlist.valence == 2 else [-1, 0, 1]
+    trits = np.random.default_rng(2).choice(values, (64, netlist.num_inputs)).astype(np.int8)
 
     def pack(bits: np.ndarray) -> np.ndarray:
         return np.packbits(bits.T, axis=1, bitorder="little").copy().view("<u8")[:, 0]
 
     words = np.stack([pack(trits == 1), pack(trits == -1)][:count], axis=1).copy()
-    out = np.zeros((len(net.outputs), count), dtype=np.uint64)
+    out = np.zeros((len(netlist.outputs), count), dtype=np.uint64)
     library.run(ctypes.c_void_p(words.ctypes.data), ctypes.c_void_p(out.ctypes.data), 1)
-    expected = sim.evaluate(net, trits, engine="lookup")
+    expected = sim.evaluate(netlist, trits, engine="lookup")
     assert np.array_equal(out[:, 0], pack(expected == 1))
     assert count == 1 or np.array_equal(out[:, 1], pack(expected == -1))
 

@@ -13,9 +13,9 @@ from trilut.data import load_dataset
 from trilut.training import TrainingConfig, train
 
 
-def right(net: Netlist, samples: np.ndarray, labels: np.ndarray) -> str:
+def right(netlist: Netlist, samples: np.ndarray, labels: np.ndarray) -> str:
     """Return how many answers are right, and how many samples get one."""
-    decisions = net.classify(net.encoder.encode(samples))
+    decisions = netlist.classify(netlist.encoder.encode(samples))
     answered = ~decisions.unknown
     correct = np.mean(decisions.chosen[answered] == labels[answered])
     return f"{correct:6.1%} of {np.mean(answered):6.1%}"

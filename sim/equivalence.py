@@ -131,7 +131,7 @@ def compare(
     return Comparison(None, num_tried, exhaustive)
 
 
-def all_inputs(net: Netlist, *, limit: int = MAX_EXHAUSTIVE) -> Iterator[Vectors]:
+def all_inputs(netlist: Netlist, *, limit: int = MAX_EXHAUSTIVE) -> Iterator[Vectors]:
     """Give every input that a netlist can tell apart, in batches.
 
     Feature vectors if the netlist has an encoder, one for each combination of its thresholds'
@@ -142,10 +142,10 @@ def all_inputs(net: Netlist, *, limit: int = MAX_EXHAUSTIVE) -> Iterator[Vectors
     NetlistError
         If there are more than ``limit``.
     """
-    total = _num_inputs(net, net)
+    total = _num_inputs(netlist, netlist)
     if total > limit:
-        raise NetlistError(f"Netlist {net.name!r} has {total} inputs to try, more than {limit}")
-    return _everything(net, net)
+        raise NetlistError(f"Netlist {netlist.name!r} has {total} inputs to try, more than {limit}")
+    return _everything(netlist, netlist)
 
 
 def _check(a: Netlist, b: Netlist) -> None:
@@ -171,9 +171,9 @@ def _check(a: Netlist, b: Netlist) -> None:
         )
 
 
-def _classes(net: Netlist) -> object:
+def _classes(netlist: Netlist) -> object:
     # Netlists without a head have no classes in common.
-    return net.head.classes if net.head else id(net)
+    return netlist.head.classes if netlist.head else id(netlist)
 
 
 def _levels(a: Netlist, b: Netlist) -> list[NDArray[np.int64]]:
@@ -231,7 +231,7 @@ def _everything(a: Netlist, b: Netlist) -> Iterator[Vectors]:
 def _samples(a: Netlist, b: Netlist, num_random: int, seed: int) -> Iterator[Vectors]:
     rng = np.random.default_rng(seed)
     # Each netlist has thresholds of its own to be near to.
-    groups = (stimulus(net, None, rng, num_random=num_random // 2) for net in (a, b))
+    groups = (stimulus(netlist, None, rng, num_random=num_random // 2) for netlist in (a, b))
     for vectors in chain.from_iterable(group.values() for group in groups):
         for start in range(0, len(vectors), _BATCH):
             yield vectors[start : start + _BATCH]
@@ -239,7 +239,7 @@ def _samples(a: Netlist, b: Netlist, num_random: int, seed: int) -> Iterator[Vec
 
 def _difference(a: Netlist, b: Netlist, batch: Vectors) -> Counterexample | None:
     as_scores = len(a.outputs) != len(b.outputs)
-    first, second = (_answers(net, batch, as_scores=as_scores) for net in (a, b))
+    first, second = (_answers(netlist, batch, as_scores=as_scores) for netlist in (a, b))
     for sample in np.flatnonzero((first != second).any(axis=1))[:1]:
         where = np.flatnonzero(first[sample] != second[sample])
         return Counterexample(
@@ -251,15 +251,15 @@ def _difference(a: Netlist, b: Netlist, batch: Vectors) -> Counterexample | None
     return None
 
 
-def _answers(net: Netlist, batch: Vectors, *, as_scores: bool) -> NDArray[np.int64]:
+def _answers(netlist: Netlist, batch: Vectors, *, as_scores: bool) -> NDArray[np.int64]:
     if isinstance(batch, FeatureVectors):
-        assert net.encoder is not None
-        batch = net.encoder.trits(batch)
-    outputs = evaluate(net, batch)
+        assert netlist.encoder is not None
+        batch = netlist.encoder.trits(batch)
+    outputs = evaluate(netlist, batch)
     if not as_scores:
         return outputs.astype(np.int64)
-    assert net.head is not None
-    return net.head.scores(outputs)
+    assert netlist.head is not None
+    return netlist.head.scores(outputs)
 
 
 def _inputs(batch: Vectors, sample: int) -> tuple[int | None, ...]:

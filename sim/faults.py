@@ -141,14 +141,14 @@ class FaultSurvey:
 
 
 def all_faults(
-    net: Netlist,
+    netlist: Netlist,
     models: Sequence[FaultModel] = (FaultModel.STUCK_FALSE, FaultModel.STUCK_TRUE),
 ) -> list[NetFault]:
     """Return every fault of the given models on every net."""
-    return [NetFault(number, model) for number in range(net.num_nets) for model in models]
+    return [NetFault(number, model) for number in range(netlist.num_nets) for model in models]
 
 
-def inject(net: Netlist, faults: Iterable[NetFault]) -> Netlist:
+def inject(netlist: Netlist, faults: Iterable[NetFault]) -> Netlist:
     """Return a netlist that has the faults, for any engine and for the hardware alike.
 
     A gate takes the fault into its table. An input gets a gate behind it, so the nets of all gates
@@ -161,39 +161,39 @@ def inject(net: Netlist, faults: Iterable[NetFault]) -> Netlist:
         netlist.
     """
     listed = sorted(faults, key=lambda fault: fault.net)
-    _check(net, listed)
-    tables = ternary_tables(net).copy()
+    _check(netlist, listed)
+    tables = ternary_tables(netlist).copy()
     for fault in listed:
-        if fault.net >= net.num_inputs:
-            gate = fault.net - net.num_inputs
+        if fault.net >= netlist.num_inputs:
+            gate = fault.net - netlist.num_inputs
             tables[gate] = np.array(fault.model.value)[tables[gate] + 1]
-    wrapped = [fault for fault in listed if fault.net < net.num_inputs]
-    nets = np.arange(net.num_nets)
-    nets[net.num_inputs :] += len(wrapped)
+    wrapped = [fault for fault in listed if fault.net < netlist.num_inputs]
+    nets = np.arange(netlist.num_nets)
+    nets[netlist.num_inputs :] += len(wrapped)
     inputs = np.array([fault.net for fault in wrapped], dtype=np.int64)
-    nets[inputs] = net.num_inputs + np.arange(len(wrapped))
+    nets[inputs] = netlist.num_inputs + np.arange(len(wrapped))
     buffers = np.array([np.repeat(fault.model.value, 3) for fault in wrapped], dtype=np.int8)
     tables = np.concatenate([buffers.reshape(-1, 9), tables])
     return dataclasses.replace(
-        net,
-        table=tables if net.valence == 3 else tables[:, [0, 2, 6, 8]],
-        a=np.concatenate([inputs, nets[net.a]]),
-        b=np.concatenate([inputs, nets[net.b]]),
-        outputs=nets[net.outputs],
+        netlist,
+        table=tables if netlist.valence == 3 else tables[:, [0, 2, 6, 8]],
+        a=np.concatenate([inputs, nets[netlist.a]]),
+        b=np.concatenate([inputs, nets[netlist.b]]),
+        outputs=nets[netlist.outputs],
     )
 
 
-def _check(net: Netlist, faults: Sequence[NetFault]) -> None:
+def _check(netlist: Netlist, faults: Sequence[NetFault]) -> None:
     seen: set[int] = set()
     for fault in faults:
-        if not 0 <= fault.net < net.num_nets:
+        if not 0 <= fault.net < netlist.num_nets:
             raise NetlistError(
-                f"Fault on net {fault.net}, which does not exist; there are {net.num_nets} nets"
+                f"Fault on net {fault.net}, which does not exist; there are {netlist.num_nets} nets"
             )
         if fault.net in seen:
             raise NetlistError(f"Net {fault.net} has two faults, expected at most one")
         seen.add(fault.net)
-        if net.valence == 2 and 0 in (fault.model.value[0], fault.model.value[2]):
+        if netlist.valence == 2 and 0 in (fault.model.value[0], fault.model.value[2]):
             raise NetlistError(
                 f"Fault {fault.model.name} on net {fault.net} makes UNKNOWN, "
                 "which a netlist of valence 2 cannot carry"
@@ -201,7 +201,7 @@ def _check(net: Netlist, faults: Sequence[NetFault]) -> None:
 
 
 def fault_effects(
-    net: Netlist, samples: FeatureVectors | ArrayLike, faults: Sequence[NetFault]
+    netlist: Netlist, samples: FeatureVectors | ArrayLike, faults: Sequence[NetFault]
 ) -> list[FaultEffect]:
     """Simulate each fault alone on the same samples.
 
@@ -216,16 +216,16 @@ def fault_effects(
         If the samples do not fit the netlist, or there are none.
     """
     for fault in faults:
-        _check(net, [fault])
-    values = np.ascontiguousarray(net_values(net, samples).T)
+        _check(netlist, [fault])
+    values = np.ascontiguousarray(net_values(netlist, samples).T)
     if values.shape[1] == 0:
         raise DataError("Faults need at least one sample to show")
-    spread = _Spread(net, values)
+    spread = _Spread(netlist, values)
     return [spread.effect(fault) for fault in faults]
 
 
 def fault_survey(
-    net: Netlist,
+    netlist: Netlist,
     samples: FeatureVectors | ArrayLike,
     models: Sequence[str] = ("stuck_false", "stuck_true"),
     *,
@@ -240,13 +240,15 @@ def fault_survey(
     DataError
         If the samples do not fit the netlist, or there are none.
     """
-    effects = fault_effects(net, samples, all_faults(net, [_model(name) for name in models]))
+    effects = fault_effects(
+        netlist, samples, all_faults(netlist, [_model(name) for name in models])
+    )
     by_effect = sorted(
         effects, key=lambda effect: (-(effect.changed or 0.0), -effect.observed, effect.fault.net)
     )
     count = max(1, len(effects))
     changed = None
-    if net.head is not None:
+    if netlist.head is not None:
         changed = sum(bool(effect.changed) for effect in effects) / count
     return FaultSurvey(
         num_faults=len(effects),
@@ -267,22 +269,22 @@ def _model(name: str) -> FaultModel:
 class _Spread:
     """The values of a circuit without a fault, and how a change spreads through it."""
 
-    def __init__(self, net: Netlist, values: NDArray[np.int8]) -> None:
-        self._net = net
+    def __init__(self, netlist: Netlist, values: NDArray[np.int8]) -> None:
+        self._netlist = netlist
         self._values = values
-        self._tables = ternary_tables(net)
-        sources = np.concatenate([net.a, net.b])
+        self._tables = ternary_tables(netlist)
+        sources = np.concatenate([netlist.a, netlist.b])
         order = np.argsort(sources, kind="stable")
-        self._readers = order % max(1, net.num_gates)
-        self._first = np.searchsorted(sources[order], np.arange(net.num_nets + 1))
+        self._readers = order % max(1, netlist.num_gates)
+        self._first = np.searchsorted(sources[order], np.arange(netlist.num_nets + 1))
         self._places: dict[int, list[int]] = {}
-        for output, number in enumerate(net.outputs.tolist()):
+        for output, number in enumerate(netlist.outputs.tolist()):
             self._places.setdefault(number, []).append(output)
         self._scores: NDArray[np.int64] | None = None
-        if net.head is not None:
-            self._scores = net.head.scores(values[net.outputs].T)
-            self._decisions = net.head.decide(self._scores)
-            sizes = net.head.group_sizes
+        if netlist.head is not None:
+            self._scores = netlist.head.scores(values[netlist.outputs].T)
+            self._decisions = netlist.head.decide(self._scores)
+            sizes = netlist.head.group_sizes
             self._classes = np.repeat(np.arange(len(sizes)), sizes)
 
     def effect(self, fault: NetFault) -> FaultEffect:
@@ -293,13 +295,13 @@ class _Spread:
         excited = float(different[fault.net].mean()) if changed else 0.0
         if self._scores is None:
             return FaultEffect(fault, excited, observed, None, None)
-        assert self._net.head is not None
+        assert self._netlist.head is not None
         scores = self._scores.copy()
         for number in seen:
             rise = changed[number].astype(np.int64) - self._values[number]
             for output in self._places[number]:
                 scores[:, self._classes[output]] += rise
-        faulty = self._net.head.decide(scores)
+        faulty = self._netlist.head.decide(scores)
         moved = float((faulty.chosen != self._decisions.chosen).mean())
         silenced = float((faulty.unknown & ~self._decisions.unknown).mean())
         return FaultEffect(fault, excited, observed, moved, silenced)
@@ -318,10 +320,10 @@ class _Spread:
             if gate == last:
                 continue
             last = gate
-            number = self._net.num_inputs + gate
+            number = self._netlist.num_inputs + gate
             a, b = (
                 changed.get(source, self._values[source])
-                for source in (int(self._net.a[gate]), int(self._net.b[gate]))
+                for source in (int(self._netlist.a[gate]), int(self._netlist.b[gate]))
             )
             value = self._tables[gate][3 * (a + 1) + b + 1]
             if not np.array_equal(value, self._values[number]):

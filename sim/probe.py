@@ -50,12 +50,12 @@ class Activity:
         return float((self.plus + self.minus).mean() / 2 / steps)
 
 
-def net_values(net: Netlist, samples: FeatureVectors | ArrayLike) -> NDArray[np.int8]:
+def net_values(netlist: Netlist, samples: FeatureVectors | ArrayLike) -> NDArray[np.int8]:
     """Return the value of every net [sample, net].
 
     Parameters
     ----------
-    net : Netlist
+    netlist : Netlist
         The circuit.
     samples : FeatureVectors or array
         As :func:`trilut.sim.classify` takes them.
@@ -65,14 +65,14 @@ def net_values(net: Netlist, samples: FeatureVectors | ArrayLike) -> NDArray[np.
     DataError
         If the samples do not fit the netlist.
     """
-    trits = input_trits(net, samples)
-    values = np.empty((len(trits), net.num_nets), dtype=np.int8)
-    for start, part in value_batches(net, trits):
+    trits = input_trits(netlist, samples)
+    values = np.empty((len(trits), netlist.num_nets), dtype=np.int8)
+    for start, part in value_batches(netlist, trits):
         values[start : start + part.shape[1]] = part.T
     return values
 
 
-def activity(net: Netlist, samples: FeatureVectors | ArrayLike) -> Activity:
+def activity(netlist: Netlist, samples: FeatureVectors | ArrayLike) -> Activity:
     """Count the toggles of every net while samples follow each other, one each clock cycle.
 
     Glitches, which depend on the delays of a technology, are not counted.
@@ -82,10 +82,10 @@ def activity(net: Netlist, samples: FeatureVectors | ArrayLike) -> Activity:
     DataError
         If the samples do not fit the netlist.
     """
-    trits = input_trits(net, samples)
-    plus, minus, changes, high, unknown = np.zeros((5, net.num_nets), dtype=np.int64)
+    trits = input_trits(netlist, samples)
+    plus, minus, changes, high, unknown = np.zeros((5, netlist.num_nets), dtype=np.int64)
     last: NDArray[np.int8] | None = None
-    for _, values in value_batches(net, trits):
+    for _, values in value_batches(netlist, trits):
         high += (values == 1).sum(axis=1)
         unknown += (values == 0).sum(axis=1)
         joined = values if last is None else np.concatenate([last, values], axis=1)
@@ -97,9 +97,11 @@ def activity(net: Netlist, samples: FeatureVectors | ArrayLike) -> Activity:
     return Activity(len(trits), plus, minus, changes, high, unknown)
 
 
-def value_batches(net: Netlist, trits: NDArray[np.int8]) -> Iterator[tuple[int, NDArray[np.int8]]]:
+def value_batches(
+    netlist: Netlist, trits: NDArray[np.int8]
+) -> Iterator[tuple[int, NDArray[np.int8]]]:
     """Give the first sample and the values [net, sample] of one batch after the other."""
-    schedule = lookup.Schedule.of(net)
-    size = max(1, _BATCH_BYTES // net.num_nets)
+    schedule = lookup.Schedule.of(netlist)
+    size = max(1, _BATCH_BYTES // netlist.num_nets)
     for start in range(0, len(trits), size):
-        yield start, lookup.values(net, schedule, trits[start : start + size])
+        yield start, lookup.values(netlist, schedule, trits[start : start + size])

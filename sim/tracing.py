@@ -105,7 +105,7 @@ class Trace:
         return "\n".join(lines)
 
 
-def trace(net: Netlist, sample: FeatureVectors | ArrayLike, of: int) -> Trace:
+def trace(netlist: Netlist, sample: FeatureVectors | ArrayLike, of: int) -> Trace:
     """Explain the value of a net for one sample.
 
     An UNKNOWN is followed to the UNKNOWN operands that matter, those that could change it if they
@@ -116,12 +116,12 @@ def trace(net: Netlist, sample: FeatureVectors | ArrayLike, of: int) -> Trace:
 
     Parameters
     ----------
-    net : Netlist
+    netlist : Netlist
         The circuit.
     sample : FeatureVectors or array
         One sample, as :func:`trilut.sim.classify` takes them: [1, feature] or [feature].
     of : int
-        The net to explain; for output k, ``net.outputs[k]``.
+        The net to explain; for output k, ``netlist.outputs[k]``.
 
     Raises
     ------
@@ -130,22 +130,22 @@ def trace(net: Netlist, sample: FeatureVectors | ArrayLike, of: int) -> Trace:
     ValueError
         If there is no such net, or not exactly one sample.
     """
-    if not 0 <= of < net.num_nets:
-        raise ValueError(f"Net {of} does not exist; there are {net.num_nets} nets")
+    if not 0 <= of < netlist.num_nets:
+        raise ValueError(f"Net {of} does not exist; there are {netlist.num_nets} nets")
     samples = sample if isinstance(sample, FeatureVectors) else np.atleast_2d(np.asarray(sample))
     if len(samples) != 1:
         raise ValueError(f"Trace takes one sample, not {len(samples)}")
-    values = net_values(net, samples)[0]
-    about = _inputs_text(net, samples)
-    tables = ternary_tables(net).reshape(-1, 3, 3)
+    values = net_values(netlist, samples)[0]
+    about = _inputs_text(netlist, samples)
+    tables = ternary_tables(netlist).reshape(-1, 3, 3)
     steps = {}
     todo = [of]
     while todo:
         current = todo.pop()
         if current in steps:
             continue
-        because = _because(net, tables, values, current, of_unknown=values[of] == 0)
-        steps[current] = _step(net, values, current, because, about)
+        because = _because(netlist, tables, values, current, of_unknown=values[of] == 0)
+        steps[current] = _step(netlist, values, current, because, about)
         todo.extend(steps[current].because)
     # Gates read lower nets only, so descending order puts readers first.
     ordered = tuple(steps[number] for number in sorted(steps, reverse=True))
@@ -153,7 +153,7 @@ def trace(net: Netlist, sample: FeatureVectors | ArrayLike, of: int) -> Trace:
 
 
 def trace_output(
-    net: Netlist,
+    netlist: Netlist,
     samples: ArrayLike,
     sample: int,
     *,
@@ -164,7 +164,7 @@ def trace_output(
 
     Parameters
     ----------
-    net : Netlist
+    netlist : Netlist
         The circuit.
     samples : array
         As :func:`trilut.sim.classify` takes them.
@@ -186,50 +186,51 @@ def trace_output(
     one = values[sample : sample + 1]
     if number is None:
         if output is None:
-            unknown = np.flatnonzero(net_values(net, one)[0, net.outputs] == 0)
+            unknown = np.flatnonzero(net_values(netlist, one)[0, netlist.outputs] == 0)
             output = int(unknown[0]) if len(unknown) else 0
-        if not 0 <= output < len(net.outputs):
+        if not 0 <= output < len(netlist.outputs):
             raise NetlistError(
-                f"Output {output} does not exist; netlist {net.name!r} has {len(net.outputs)}"
+                f"Output {output} does not exist; "
+                f"netlist {netlist.name!r} has {len(netlist.outputs)}"
             )
-        number = int(net.outputs[output])
-    if not 0 <= number < net.num_nets:
+        number = int(netlist.outputs[output])
+    if not 0 <= number < netlist.num_nets:
         raise NetlistError(
-            f"Net {number} does not exist; netlist {net.name!r} has {net.num_nets} nets"
+            f"Net {number} does not exist; netlist {netlist.name!r} has {netlist.num_nets} nets"
         )
-    return trace(net, one, number)
+    return trace(netlist, one, number)
 
 
 def _step(
-    net: Netlist,
+    netlist: Netlist,
     values: NDArray[np.int8],
     number: int,
     because: tuple[int, ...],
     about: dict[int, str],
 ) -> Step:
     value = int(values[number])
-    if number < net.num_inputs:
+    if number < netlist.num_inputs:
         return Step(number, value, Role.INPUT, about=about.get(number, ""))
-    gate = number - net.num_inputs
-    operands = dict.fromkeys((int(net.a[gate]), int(net.b[gate])))
+    gate = number - netlist.num_inputs
+    operands = dict.fromkeys((int(netlist.a[gate]), int(netlist.b[gate])))
     return Step(
         number,
         value,
         Role.FOLLOWS if because else Role.MAKES,
-        gate=_gate_text(net, gate),
+        gate=_gate_text(netlist, gate),
         reads=tuple((operand, int(values[operand])) for operand in operands),
         because=because,
     )
 
 
-def _gate_text(net: Netlist, gate: int) -> str:
-    if net.valence == 2:
-        return table_text(net.table[gate])
-    return gate_name(int(gate_id(net.table[gate]))) or table_text(net.table[gate])
+def _gate_text(netlist: Netlist, gate: int) -> str:
+    if netlist.valence == 2:
+        return table_text(netlist.table[gate])
+    return gate_name(int(gate_id(netlist.table[gate]))) or table_text(netlist.table[gate])
 
 
 def _because(
-    net: Netlist,
+    netlist: Netlist,
     tables: NDArray[np.int8],
     values: NDArray[np.int8],
     number: int,
@@ -237,12 +238,12 @@ def _because(
     of_unknown: bool,
 ) -> tuple[int, ...]:
     """Return the operands that the trace follows from a net."""
-    if number < net.num_inputs:
+    if number < netlist.num_inputs:
         return ()
-    gate = number - net.num_inputs
-    operands = (int(net.a[gate]), int(net.b[gate]))
+    gate = number - netlist.num_inputs
+    operands = (int(netlist.a[gate]), int(netlist.b[gate]))
     levels = values[list(operands)].astype(int) + 1
-    legal = [0, 1, 2] if net.valence == 3 else [0, 2]
+    legal = [0, 1, 2] if netlist.valence == 3 else [0, 2]
     # Which pairs of operands give another value.
     other = tables[gate] != values[number]
     if operands[0] == operands[1]:
@@ -278,17 +279,17 @@ def _unknown_operands(
     return tuple(matters)
 
 
-def _inputs_text(net: Netlist, samples: FeatureVectors | NDArray[np.generic]) -> dict[int, str]:
+def _inputs_text(netlist: Netlist, samples: FeatureVectors | NDArray[np.generic]) -> dict[int, str]:
     """Say of each input what its feature is and where its thresholds are."""
-    if net.encoder is None:
+    if netlist.encoder is None:
         return {}
-    encoder = net.encoder
+    encoder = netlist.encoder
     vectors = samples if isinstance(samples, FeatureVectors) else encoder.quantize(samples)
-    return dict(enumerate(_trit_texts(net, vectors)))
+    return dict(enumerate(_trit_texts(netlist, vectors)))
 
 
-def _trit_texts(net: Netlist, vectors: FeatureVectors) -> Iterator[str]:
-    encoder = net.encoder
+def _trit_texts(netlist: Netlist, vectors: FeatureVectors) -> Iterator[str]:
+    encoder = netlist.encoder
     assert encoder is not None
     for feature, low, high in zip(encoder.feature, encoder.low, encoder.high, strict=True):
         name, x = encoder.features[feature].name, vectors.values[0, feature]

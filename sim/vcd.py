@@ -19,7 +19,7 @@ __all__ = ["write_vcd"]
 
 
 def write_vcd(
-    net: Netlist,
+    netlist: Netlist,
     samples: FeatureVectors | ArrayLike,
     path: Path,
     *,
@@ -33,7 +33,7 @@ def write_vcd(
 
     Parameters
     ----------
-    net : Netlist
+    netlist : Netlist
         The circuit.
     samples : FeatureVectors or array
         As :func:`trilut.sim.classify` takes them; sample k stands from k·period on.
@@ -59,22 +59,22 @@ def write_vcd(
     """
     if period < 1:
         raise ValueError(f"Period is {period} ns, expected at least 1")
-    chosen = _ports(net) if nets is None else dict(nets)
+    chosen = _ports(netlist) if nets is None else dict(nets)
     for name, number in chosen.items():
-        if not 0 <= number < net.num_nets:
+        if not 0 <= number < netlist.num_nets:
             raise NetlistError(
                 f"Net {number}, named {name!r}, does not exist; "
-                f"netlist {net.name!r} has {net.num_nets} nets"
+                f"netlist {netlist.name!r} has {netlist.num_nets} nets"
             )
-    values = net_values(net, samples)
+    values = net_values(netlist, samples)
     signals = {name: (2, _coded(values[:, number])) for name, number in chosen.items()}
-    signals |= _head_signals(net, values)
-    write_atomically(path, _text(net.name, signals, len(values), period))
+    signals |= _head_signals(netlist, values)
+    write_atomically(path, _text(netlist.name, signals, len(values), period))
 
 
-def _ports(net: Netlist) -> dict[str, int]:
-    inputs = {f"in_{number}": number for number in range(net.num_inputs)}
-    outputs = {f"out_{index}": number for index, number in enumerate(net.outputs.tolist())}
+def _ports(netlist: Netlist) -> dict[str, int]:
+    inputs = {f"in_{number}": number for number in range(netlist.num_inputs)}
+    outputs = {f"out_{index}": number for index, number in enumerate(netlist.outputs.tolist())}
     return inputs | outputs
 
 
@@ -83,15 +83,15 @@ def _coded(values: NDArray[np.int8]) -> NDArray[np.int64]:
 
 
 def _head_signals(
-    net: Netlist, values: NDArray[np.int8]
+    netlist: Netlist, values: NDArray[np.int8]
 ) -> dict[str, tuple[int, NDArray[np.int64]]]:
     """Return the width and the values of what the head says."""
-    if net.head is None:
+    if netlist.head is None:
         return {}
-    decisions = net.head.decide(net.head.scores(values[:, net.outputs]))
-    margin_bits = (2 * max(net.head.group_sizes)).bit_length()
+    decisions = netlist.head.decide(netlist.head.scores(values[:, netlist.outputs]))
+    margin_bits = (2 * max(netlist.head.group_sizes)).bit_length()
     return {
-        "class": ((len(net.head.classes) - 1).bit_length(), decisions.chosen),
+        "class": ((len(netlist.head.classes) - 1).bit_length(), decisions.chosen),
         "margin": (margin_bits, decisions.margin),
         "abstains": (1, decisions.unknown.astype(np.int64)),
     }

@@ -14,7 +14,7 @@ __all__ = ["stimulus"]
 
 
 def stimulus(
-    net: Netlist,
+    netlist: Netlist,
     samples: ArrayLike | None,
     rng: np.random.Generator,
     *,
@@ -31,7 +31,7 @@ def stimulus(
 
     Parameters
     ----------
-    net : Netlist
+    netlist : Netlist
         The circuit.
     samples : array [sample, feature] or None
         Feature values, NaN where one is missing; trits if the netlist has no encoder.
@@ -47,23 +47,23 @@ def stimulus(
     DataError
         If the samples do not fit the encoder.
     """
-    if net.encoder is None:
-        return _trit_groups(net, samples, rng, num_random)
-    groups = _feature_groups(net.encoder, samples, rng, num_random)
+    if netlist.encoder is None:
+        return _trit_groups(netlist, samples, rng, num_random)
+    groups = _feature_groups(netlist.encoder, samples, rng, num_random)
     if not as_trits:
         return dict(groups)
-    return {origin: net.encoder.trits(vectors) for origin, vectors in groups.items()}
+    return {origin: netlist.encoder.trits(vectors) for origin, vectors in groups.items()}
 
 
 def _trit_groups(
-    net: Netlist, samples: ArrayLike | None, rng: np.random.Generator, num_random: int
+    netlist: Netlist, samples: ArrayLike | None, rng: np.random.Generator, num_random: int
 ) -> dict[str, Vectors]:
-    values = truth_values(net.valence).astype(np.int8)
+    values = truth_values(netlist.valence).astype(np.int8)
     groups: dict[str, Vectors] = {}
     if samples is not None:
         groups["data"] = np.asarray(samples, dtype=np.int8)
-    groups["random"] = rng.choice(values, (num_random, net.num_inputs))
-    groups["corner"] = np.repeat(values[:, None], net.num_inputs, axis=1)
+    groups["random"] = rng.choice(values, (num_random, netlist.num_inputs))
+    groups["corner"] = np.repeat(values[:, None], netlist.num_inputs, axis=1)
     return groups
 
 

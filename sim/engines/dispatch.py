@@ -36,21 +36,21 @@ _BATCH_BYTES = 1 << 26
 _MAX_BATCH = 1 << 10
 
 
-def _reference(net: Netlist) -> Callable[[Trits], Trits]:
-    return net.evaluate
+def _reference(netlist: Netlist) -> Callable[[Trits], Trits]:
+    return netlist.evaluate
 
 
-def _lookup(net: Netlist) -> Callable[[Trits], Trits]:
-    schedule = lookup.Schedule.of(net)
-    return lambda trits: lookup.evaluate(net, schedule, trits)
+def _lookup(netlist: Netlist) -> Callable[[Trits], Trits]:
+    schedule = lookup.Schedule.of(netlist)
+    return lambda trits: lookup.evaluate(netlist, schedule, trits)
 
 
-def _jax(net: Netlist) -> Callable[[Trits], Trits]:
+def _jax(netlist: Netlist) -> Callable[[Trits], Trits]:
     # It takes a second to import.
     require("jax")
     from trilut.sim.engines import jax_planes
 
-    return jax_planes.evaluator(net)
+    return jax_planes.evaluator(netlist)
 
 
 # Engines that take a batch of trits at a time.
@@ -65,7 +65,7 @@ ENGINES = ("reference", "lookup", "fast", "jax")
 
 
 def evaluate(
-    net: Netlist,
+    netlist: Netlist,
     trits: ArrayLike,
     *,
     engine: str = DEFAULT_ENGINE,
@@ -76,7 +76,7 @@ def evaluate(
 
     Parameters
     ----------
-    net : Netlist
+    netlist : Netlist
         The circuit.
     trits : array [sample, input]
         Truth values.
@@ -98,18 +98,18 @@ def evaluate(
     """
     _check_engine(engine)
     if engine == "fast":
-        values = _trit_matrix(net, trits)
-        return fast.evaluate(net, values, threads=threads, progress=progress)
-    inputs = net.checked_inputs(trits)
-    run = _PREPARE[engine](net)
-    outputs = np.empty((len(inputs), len(net.outputs)), dtype=np.int8)
-    for batch in _batches(net, len(inputs), progress):
+        values = _trit_matrix(netlist, trits)
+        return fast.evaluate(netlist, values, threads=threads, progress=progress)
+    inputs = netlist.checked_inputs(trits)
+    run = _PREPARE[engine](netlist)
+    outputs = np.empty((len(inputs), len(netlist.outputs)), dtype=np.int8)
+    for batch in _batches(netlist, len(inputs), progress):
         outputs[batch] = run(inputs[batch])
     return outputs
 
 
 def classify(
-    net: Netlist,
+    netlist: Netlist,
     samples: FeatureVectors | ArrayLike,
     *,
     engine: str = DEFAULT_ENGINE,
@@ -120,7 +120,7 @@ def classify(
 
     Parameters
     ----------
-    net : Netlist
+    netlist : Netlist
         A netlist with a head.
     samples : FeatureVectors or array [sample, feature]
         Integers as the hardware receives them, or feature values, NaN where one is missing. A
@@ -140,42 +140,42 @@ def classify(
         If there is no such engine.
     """
     _check_engine(engine)
-    if net.head is None:
-        raise NetlistError(f"Netlist {net.name!r} has no head, so it cannot classify")
-    vectors = checked_samples(net, samples)
+    if netlist.head is None:
+        raise NetlistError(f"Netlist {netlist.name!r} has no head, so it cannot classify")
+    vectors = checked_samples(netlist, samples)
     if engine == "fast":
-        return fast.decide(net, vectors, threads=threads, progress=progress)
-    if net.encoder is None:
+        return fast.decide(netlist, vectors, threads=threads, progress=progress)
+    if netlist.encoder is None:
         assert not isinstance(vectors, FeatureVectors)
-        vectors = net.checked_inputs(vectors)
-    run = _PREPARE[engine](net)
-    sums = np.empty((len(vectors), len(net.head.classes)), dtype=np.int64)
-    for batch in _batches(net, len(vectors), progress):
-        sums[batch] = net.head.scores(run(_encoded(net, vectors[batch])))
-    return net.head.decide(sums)
+        vectors = netlist.checked_inputs(vectors)
+    run = _PREPARE[engine](netlist)
+    sums = np.empty((len(vectors), len(netlist.head.classes)), dtype=np.int64)
+    for batch in _batches(netlist, len(vectors), progress):
+        sums[batch] = netlist.head.scores(run(_encoded(netlist, vectors[batch])))
+    return netlist.head.decide(sums)
 
 
 def scores(
-    net: Netlist, samples: FeatureVectors | ArrayLike, *, engine: str = DEFAULT_ENGINE
+    netlist: Netlist, samples: FeatureVectors | ArrayLike, *, engine: str = DEFAULT_ENGINE
 ) -> NDArray[np.int64]:
     """Return the scores [sample, class] of samples, as :func:`classify` takes them."""
-    return classify(net, samples, engine=engine).scores
+    return classify(netlist, samples, engine=engine).scores
 
 
 def predict(
-    net: Netlist, samples: FeatureVectors | ArrayLike, *, engine: str = DEFAULT_ENGINE
+    netlist: Netlist, samples: FeatureVectors | ArrayLike, *, engine: str = DEFAULT_ENGINE
 ) -> NDArray[np.int64]:
     """Return the class [sample] of samples, as :func:`classify` takes them, abstained or not."""
-    return classify(net, samples, engine=engine).chosen
+    return classify(netlist, samples, engine=engine).chosen
 
 
-def input_trits(net: Netlist, samples: FeatureVectors | ArrayLike) -> Trits:
+def input_trits(netlist: Netlist, samples: FeatureVectors | ArrayLike) -> Trits:
     """Return the input trits [sample, input] of samples, as :func:`classify` takes them."""
-    vectors = checked_samples(net, samples)
-    if net.encoder is None:
+    vectors = checked_samples(netlist, samples)
+    if netlist.encoder is None:
         assert not isinstance(vectors, FeatureVectors)
-        return net.checked_inputs(vectors)
-    return _encoded(net, vectors)
+        return netlist.checked_inputs(vectors)
+    return _encoded(netlist, vectors)
 
 
 def _check_engine(engine: str) -> None:
@@ -183,45 +183,45 @@ def _check_engine(engine: str) -> None:
         raise ValueError(f"Engine {engine!r} is not one of {', '.join(map(repr, ENGINES))}")
 
 
-def _trit_matrix(net: Netlist, trits: ArrayLike) -> NDArray[Any]:
+def _trit_matrix(netlist: Netlist, trits: ArrayLike) -> NDArray[Any]:
     inputs = np.asarray(trits)
-    if inputs.ndim != 2 or inputs.shape[1] != net.num_inputs:
-        net.checked_inputs(inputs)
+    if inputs.ndim != 2 or inputs.shape[1] != netlist.num_inputs:
+        netlist.checked_inputs(inputs)
     return inputs
 
 
-def checked_samples(net: Netlist, samples: FeatureVectors | ArrayLike) -> Samples:
+def checked_samples(netlist: Netlist, samples: FeatureVectors | ArrayLike) -> Samples:
     """Check the shape of samples; an encoder or the engine checks what they hold."""
     if isinstance(samples, FeatureVectors):
-        if net.encoder is None:
+        if netlist.encoder is None:
             raise NetlistError(
-                f"Netlist {net.name!r} has no encoder, so it takes no feature vectors"
+                f"Netlist {netlist.name!r} has no encoder, so it takes no feature vectors"
             )
-        expected = (len(samples), len(net.encoder.features))
+        expected = (len(samples), len(netlist.encoder.features))
         for name, array in (("values", samples.values), ("valid bits", samples.valid)):
             if array.shape != expected:
                 raise DataError(
                     f"Feature vectors have {name} of shape {array.shape}, expected {expected}"
                 )
         return samples
-    if net.encoder is None:
-        return _trit_matrix(net, samples)
+    if netlist.encoder is None:
+        return _trit_matrix(netlist, samples)
     values = np.asarray(samples)
-    if values.ndim != 2 or values.shape[1] != len(net.encoder.features):
-        net.encoder.quantize(values)
+    if values.ndim != 2 or values.shape[1] != len(netlist.encoder.features):
+        netlist.encoder.quantize(values)
     return values
 
 
-def _batches(net: Netlist, num_samples: int, progress: Progress | None) -> Iterator[slice]:
-    size = min(max(_BATCH_BYTES // net.num_nets, 1), _MAX_BATCH)
+def _batches(netlist: Netlist, num_samples: int, progress: Progress | None) -> Iterator[slice]:
+    size = min(max(_BATCH_BYTES // netlist.num_nets, 1), _MAX_BATCH)
     for start in range(0, num_samples, size):
         yield slice(start, start + size)
         if progress:
             progress(min(start + size, num_samples), num_samples)
 
 
-def _encoded(net: Netlist, vectors: Samples) -> Trits:
+def _encoded(netlist: Netlist, vectors: Samples) -> Trits:
     if isinstance(vectors, FeatureVectors):
-        assert net.encoder is not None
-        return net.encoder.trits(vectors)
-    return vectors.astype(np.int8) if net.encoder is None else net.encoder.encode(vectors)
+        assert netlist.encoder is not None
+        return netlist.encoder.trits(vectors)
+    return vectors.astype(np.int8) if netlist.encoder is None else netlist.encoder.encode(vectors)

@@ -46,7 +46,7 @@ def kernel_name() -> str:
 
 
 def evaluate(
-    net: Netlist, trits: NDArray[Any], *, threads: int | None, progress: Progress | None
+    netlist: Netlist, trits: NDArray[Any], *, threads: int | None, progress: Progress | None
 ) -> NDArray[np.int8]:
     """Evaluate trits [sample, input] of the right shape; return outputs [sample, output].
 
@@ -55,19 +55,19 @@ def evaluate(
     DataError
         If some input is not a truth value.
     """
-    machine = prepared(net)
-    outputs = np.empty((len(trits), len(net.outputs)), dtype=np.int8)
+    machine = prepared(netlist)
+    outputs = np.empty((len(trits), len(netlist.outputs)), dtype=np.int8)
 
     def run(piece: slice) -> None:
-        if not machine.evaluate(_trits(net, trits[piece]), outputs[piece]):
-            net.checked_inputs(trits[piece])
+        if not machine.evaluate(_trits(netlist, trits[piece]), outputs[piece]):
+            netlist.checked_inputs(trits[piece])
 
-    _in_pieces(run, _pieces(machine, len(trits), net.num_inputs, threads), threads, progress)
+    _in_pieces(run, _pieces(machine, len(trits), netlist.num_inputs, threads), threads, progress)
     return outputs
 
 
 def decide(
-    net: Netlist, samples: Samples, *, threads: int | None, progress: Progress | None
+    netlist: Netlist, samples: Samples, *, threads: int | None, progress: Progress | None
 ) -> Decisions:
     """Classify samples of the right shape; trits if the netlist has no encoder.
 
@@ -76,11 +76,11 @@ def decide(
     DataError
         If some input is not a truth value.
     """
-    assert net.head is not None
-    machine = prepared(net)
+    assert netlist.head is not None
+    machine = prepared(netlist)
     count = len(samples)
     decisions = Decisions(
-        scores=np.empty((count, len(net.head.classes)), dtype=np.int64),
+        scores=np.empty((count, len(netlist.head.classes)), dtype=np.int64),
         chosen=np.empty(count, dtype=np.int64),
         margin=np.empty(count, dtype=np.int64),
         unknown=np.empty(count, dtype=np.bool_),
@@ -88,13 +88,13 @@ def decide(
 
     def run(piece: slice) -> None:
         part = samples[piece]
-        if net.encoder is None and not isinstance(part, FeatureVectors):
-            part = _trits(net, part)
+        if netlist.encoder is None and not isinstance(part, FeatureVectors):
+            part = _trits(netlist, part)
         if not machine.decide(part, _part(decisions, piece)):
             assert not isinstance(part, FeatureVectors)
-            net.checked_inputs(part)
+            netlist.checked_inputs(part)
 
-    width = net.num_inputs if net.encoder is None else len(net.encoder.features)
+    width = netlist.num_inputs if netlist.encoder is None else len(netlist.encoder.features)
     _in_pieces(run, _pieces(machine, count, width, threads), threads, progress)
     return decisions
 
@@ -103,32 +103,34 @@ _machines: WeakKeyDictionary[Netlist, dict[bool, Machine]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def prepared(net: Netlist) -> Machine:
+def prepared(netlist: Netlist) -> Machine:
     """Return a netlist that is ready to run; the same one for the same netlist."""
     try:
         library = native.library()
     except ToolError:
         library = None
     with _lock:
-        machines = _machines.setdefault(net, {})
+        machines = _machines.setdefault(netlist, {})
         if (library is not None) not in machines:
             known = next(iter(machines.values()), None)
-            program = known.program if known else Program.of(net)
+            program = known.program if known else Program.of(netlist)
             machines[library is not None] = (
-                NativeMachine(net, program, library) if library else NumpyMachine(net, program)
+                NativeMachine(netlist, program, library)
+                if library
+                else NumpyMachine(netlist, program)
             )
         return machines[library is not None]
 
 
-def _trits(net: Netlist, values: NDArray[Any]) -> NDArray[np.int8]:
+def _trits(netlist: Netlist, values: NDArray[Any]) -> NDArray[np.int8]:
     """Convert trits, leaving it to the machine whether small integers are truth values."""
     if values.dtype == np.int8:
         return np.ascontiguousarray(values)
     if values.dtype.kind not in "biuf":
-        return net.checked_inputs(values)
+        return netlist.checked_inputs(values)
     with np.errstate(invalid="ignore"):
         trits = values.astype(np.int8, order="C")
-    return trits if np.array_equal(trits, values) else net.checked_inputs(values)
+    return trits if np.array_equal(trits, values) else netlist.checked_inputs(values)
 
 
 def _part(decisions: Decisions, piece: slice) -> Decisions:

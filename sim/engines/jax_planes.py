@@ -38,17 +38,17 @@ class _Chunks(NamedTuple):
     table: Array
 
 
-def evaluator(net: Netlist) -> Callable[[NDArray[np.int8]], NDArray[np.int8]]:
+def evaluator(netlist: Netlist) -> Callable[[NDArray[np.int8]], NDArray[np.int8]]:
     """Return a function from valid trits [sample, input] to outputs [sample, output]."""
-    num_nets = _rounded(net.num_nets + 1)
-    chunks = _chunked(net, spare=num_nets - 1)
-    outputs = jnp.asarray(net.outputs, dtype=jnp.int32)
+    num_nets = _rounded(netlist.num_nets + 1)
+    chunks = _chunked(netlist, spare=num_nets - 1)
+    outputs = jnp.asarray(netlist.outputs, dtype=jnp.int32)
 
     def run(trits: NDArray[np.int8]) -> NDArray[np.int8]:
         num_words = _rounded(-(-len(trits) // 32))
         planes = np.zeros((num_nets, 2, num_words), dtype=np.uint32)
-        planes[: net.num_inputs, 0] = _packed(trits.T > 0, num_words)
-        planes[: net.num_inputs, 1] = _packed(trits.T < 0, num_words)
+        planes[: netlist.num_inputs, 0] = _packed(trits.T > 0, num_words)
+        planes[: netlist.num_inputs, 1] = _packed(trits.T < 0, num_words)
         words = np.asarray(_run(jnp.asarray(planes), chunks, outputs))
         octets = np.ascontiguousarray(words).astype("<u4", copy=False).view(np.uint8)
         bits = np.unpackbits(octets, axis=2, count=len(trits), bitorder="little").view(np.int8)
@@ -68,8 +68,8 @@ def _packed(bits: NDArray[np.bool_], num_words: int) -> NDArray[np.uint32]:
     return octets.view("<u4")
 
 
-def _chunked(net: Netlist, *, spare: int) -> _Chunks:
-    levels = level_gates(net)
+def _chunked(netlist: Netlist, *, spare: int) -> _Chunks:
+    levels = level_gates(netlist)
     widest = max((len(gates) for gates in levels), default=1)
     size = min(_rounded(widest), _MAX_CHUNK)
     parts = [
@@ -80,11 +80,11 @@ def _chunked(net: Netlist, *, spare: int) -> _Chunks:
         row[: len(part)] = part
     is_gate = gate >= 0
     table = np.zeros((*gate.shape, 9), dtype=np.int8)
-    table[is_gate] = ternary_tables(net)[gate[is_gate]]
+    table[is_gate] = ternary_tables(netlist)[gate[is_gate]]
     nets = np.full((3, *gate.shape), spare, dtype=np.int32)
-    nets[0, is_gate] = net.a[gate[is_gate]]
-    nets[1, is_gate] = net.b[gate[is_gate]]
-    nets[2, is_gate] = net.num_inputs + gate[is_gate]
+    nets[0, is_gate] = netlist.a[gate[is_gate]]
+    nets[1, is_gate] = netlist.b[gate[is_gate]]
+    nets[2, is_gate] = netlist.num_inputs + gate[is_gate]
     a, b, result = map(jnp.asarray, nets)
     return _Chunks(a, b, result, jnp.asarray(table))
 

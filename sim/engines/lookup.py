@@ -44,57 +44,57 @@ class Schedule:
     number: NDArray[np.int64]
 
     @classmethod
-    def of(cls, net: Netlist) -> Self:
+    def of(cls, netlist: Netlist) -> Self:
         """Sort the gates of a netlist."""
-        levels = net.levels[net.num_inputs :]
+        levels = netlist.levels[netlist.num_inputs :]
         order = np.argsort(levels, kind="stable")
-        renumbered = np.arange(net.num_nets)
-        renumbered[net.num_inputs + order] = np.arange(net.num_inputs, net.num_nets)
-        starts = np.searchsorted(levels[order], np.arange(1, net.depth + 2))
+        renumbered = np.arange(netlist.num_nets)
+        renumbered[netlist.num_inputs + order] = np.arange(netlist.num_inputs, netlist.num_nets)
+        starts = np.searchsorted(levels[order], np.arange(1, netlist.depth + 2))
         return cls(
-            a=renumbered[net.a[order]],
-            b=renumbered[net.b[order]],
-            table=_count_from_zero(net.table[order], net.valence).ravel(),
+            a=renumbered[netlist.a[order]],
+            b=renumbered[netlist.b[order]],
+            table=_count_from_zero(netlist.table[order], netlist.valence).ravel(),
             starts=tuple(int(start) for start in starts),
-            outputs=renumbered[net.outputs],
+            outputs=renumbered[netlist.outputs],
             number=renumbered,
         )
 
 
-def evaluate(net: Netlist, schedule: Schedule, trits: NDArray[np.int8]) -> NDArray[np.int8]:
+def evaluate(netlist: Netlist, schedule: Schedule, trits: NDArray[np.int8]) -> NDArray[np.int8]:
     """Evaluate one batch of valid input trits [sample, input]; return the outputs.
 
     The batch is held in memory on every net at once: one byte for each net and sample.
     """
-    return _truth_values(net, _levels(net, schedule, trits)[schedule.outputs]).T
+    return _truth_values(netlist, _levels(netlist, schedule, trits)[schedule.outputs]).T
 
 
-def values(net: Netlist, schedule: Schedule, trits: NDArray[np.int8]) -> NDArray[np.int8]:
+def values(netlist: Netlist, schedule: Schedule, trits: NDArray[np.int8]) -> NDArray[np.int8]:
     """Evaluate one batch of valid input trits [sample, input]; return every net [net, sample]."""
-    return _truth_values(net, _levels(net, schedule, trits)[schedule.number])
+    return _truth_values(netlist, _levels(netlist, schedule, trits)[schedule.number])
 
 
-def _levels(net: Netlist, schedule: Schedule, trits: NDArray[np.int8]) -> NDArray[np.uint8]:
+def _levels(netlist: Netlist, schedule: Schedule, trits: NDArray[np.int8]) -> NDArray[np.uint8]:
     """Return every net [net, sample] in the order of the schedule, counted from zero."""
-    levels = np.empty((net.num_nets, len(trits)), dtype=np.uint8)
-    levels[: net.num_inputs] = _count_from_zero(trits, net.valence).T
+    levels = np.empty((netlist.num_nets, len(trits)), dtype=np.uint8)
+    levels[: netlist.num_inputs] = _count_from_zero(trits, netlist.valence).T
     block = max(1, _BLOCK // max(1, len(trits)))
     for first, last in zip(schedule.starts, schedule.starts[1:], strict=False):
         for start in range(first, last, block):
-            _look_up(net, schedule, levels, slice(start, min(start + block, last)))
+            _look_up(netlist, schedule, levels, slice(start, min(start + block, last)))
     return levels
 
 
-def _truth_values(net: Netlist, levels: NDArray[np.uint8]) -> NDArray[np.int8]:
-    step = 2 // (net.valence - 1)
+def _truth_values(netlist: Netlist, levels: NDArray[np.uint8]) -> NDArray[np.int8]:
+    step = 2 // (netlist.valence - 1)
     return levels.astype(np.int8) * np.int8(step) - np.int8(1)
 
 
-def _look_up(net: Netlist, schedule: Schedule, values: NDArray[np.uint8], gates: slice) -> None:
+def _look_up(netlist: Netlist, schedule: Schedule, values: NDArray[np.uint8], gates: slice) -> None:
     """Set the rows of ``values`` that some gates of one level drive."""
-    rows = values[schedule.a[gates]] * np.uint8(net.valence) + values[schedule.b[gates]]
-    bases = np.arange(gates.start, gates.stop) * net.valence**2
-    driven = values[net.num_inputs + gates.start : net.num_inputs + gates.stop]
+    rows = values[schedule.a[gates]] * np.uint8(netlist.valence) + values[schedule.b[gates]]
+    bases = np.arange(gates.start, gates.stop) * netlist.valence**2
+    driven = values[netlist.num_inputs + gates.start : netlist.num_inputs + gates.stop]
     np.take(schedule.table, rows + bases[:, None], out=driven, mode="clip")
 
 

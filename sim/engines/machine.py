@@ -56,12 +56,12 @@ class Machine(Protocol):
 class NumpyMachine:
     """A netlist that numpy interprets."""
 
-    def __init__(self, net: Netlist, program: Program) -> None:
+    def __init__(self, netlist: Netlist, program: Program) -> None:
         # Not the netlist itself: the cache of machines must not keep it alive.
         self.program = program
-        self._encoder = net.encoder
-        self._head = net.head
-        self._legal = (-1, 1) if net.valence == 2 else (-1, 0, 1)
+        self._encoder = netlist.encoder
+        self._head = netlist.head
+        self._legal = (-1, 1) if netlist.valence == 2 else (-1, 0, 1)
         words = _NUMPY_BYTES // (8 * max(1, program.num_planes))
         self.step = min(max(64 * words, 64), _NUMPY_STEP)
 
@@ -99,19 +99,19 @@ def _encoded(encoder: Encoder | None, samples: Samples) -> NDArray[np.int8]:
 class NativeMachine:
     """A netlist that the C kernel interprets."""
 
-    def __init__(self, net: Netlist, program: Program, library: native.Library) -> None:
+    def __init__(self, netlist: Netlist, program: Program, library: native.Library) -> None:
         self.program = program
         self.step = library.step
         self._library = library
-        self._encoder = net.encoder
-        self._num_outputs = len(net.outputs)
+        self._encoder = netlist.encoder
+        self._num_outputs = len(netlist.outputs)
         inputs = program.inputs.astype(np.int64)
         inputs[inputs == NO_PLANE] = -1
         self._struct = _Struct(
             native.Program,
             planes_per_net=program.planes_per_net,
             num_runs=len(program.runs),
-            num_inputs=net.num_inputs,
+            num_inputs=netlist.num_inputs,
             num_outputs=self._num_outputs,
             runs=program.runs,
             operands=program.operands,
@@ -121,19 +121,21 @@ class NativeMachine:
         self._from_values: _Struct | None = None
         self._from_integers: _Struct | None = None
         self._from_octets: _Struct | None = None
-        if net.encoder is not None:
-            self._from_values = _encoder_struct(net.encoder, program, _Levels.of(net.encoder))
-            levels = _Levels.of_integers(net.encoder)
-            self._from_integers = _encoder_struct(net.encoder, program, levels)
-            if octets := _Levels.of_octets(net.encoder):
-                self._from_octets = _encoder_struct(net.encoder, program, octets)
+        if netlist.encoder is not None:
+            self._from_values = _encoder_struct(
+                netlist.encoder, program, _Levels.of(netlist.encoder)
+            )
+            levels = _Levels.of_integers(netlist.encoder)
+            self._from_integers = _encoder_struct(netlist.encoder, program, levels)
+            if octets := _Levels.of_octets(netlist.encoder):
+                self._from_octets = _encoder_struct(netlist.encoder, program, octets)
         self._head = None
-        if net.head is not None:
+        if netlist.head is not None:
             self._head = _Struct(
                 native.Head,
-                num_classes=len(net.head.classes),
-                abstain_margin=net.head.abstain_margin,
-                first_output=np.cumsum([0, *net.head.group_sizes]),
+                num_classes=len(netlist.head.classes),
+                abstain_margin=netlist.head.abstain_margin,
+                first_output=np.cumsum([0, *netlist.head.group_sizes]),
             )
         self._local = threading.local()
 

@@ -59,28 +59,28 @@ class Program:
     outputs: NDArray[np.uint32]
 
     @classmethod
-    def of(cls, net: Netlist) -> Self:
+    def of(cls, netlist: Netlist) -> Self:
         """Optimise a netlist and write it as instructions.
 
         The optimiser may not know the encoder: trits that no encoder would make are inputs too.
         """
-        bare = dataclasses.replace(net, encoder=None, head=None, provenance={})
+        bare = dataclasses.replace(netlist, encoder=None, head=None, provenance={})
         return cls._of(optimize(bare).netlist)
 
     @classmethod
-    def _of(cls, net: Netlist) -> Self:
-        kinds = _Kinds.of(net)
-        chunks = list(_chunks(net, kinds.order))
-        slots, num_slots = _slots(net, chunks)
+    def _of(cls, netlist: Netlist) -> Self:
+        kinds = _Kinds.of(netlist)
+        chunks = list(_chunks(netlist, kinds.order))
+        slots, num_slots = _slots(netlist, chunks)
         planes = slots * kinds.planes_per_net
-        parts = [_instructions(net, kinds, planes, gates) for gates in chunks]
+        parts = [_instructions(netlist, kinds, planes, gates) for gates in chunks]
         return cls(
             planes_per_net=kinds.planes_per_net,
             num_planes=num_slots * kinds.planes_per_net,
             runs=_joined([runs for runs, _ in parts], 2),
             operands=_joined([operands for _, operands in parts], 3),
-            inputs=np.where(slots >= 0, planes, NO_PLANE)[: net.num_inputs].astype(np.uint32),
-            outputs=planes[net.outputs].astype(np.uint32),
+            inputs=np.where(slots >= 0, planes, NO_PLANE)[: netlist.num_inputs].astype(np.uint32),
+            outputs=planes[netlist.outputs].astype(np.uint32),
         )
 
     @property
@@ -104,15 +104,15 @@ class _Kinds:
     order: NDArray[np.int64]  # [gate]; equal for gates that share their runs
 
     @classmethod
-    def of(cls, net: Netlist) -> Self:
-        rows = 1 << np.arange(net.valence**2)
-        plus = (net.table == 1) @ rows
-        if net.valence == 2:
+    def of(cls, netlist: Netlist) -> Self:
+        rows = 1 << np.arange(netlist.valence**2)
+        plus = (netlist.table == 1) @ rows
+        if netlist.valence == 2:
             table = binary_functions()
-            none = np.zeros(net.num_gates, dtype=np.bool_)
+            none = np.zeros(netlist.num_gates, dtype=np.bool_)
             return cls(1, table, plus[None, :], none, table.kernel[plus])
         table = ternary_functions()
-        minus = (net.table == -1) @ rows
+        minus = (netlist.table == -1) @ rows
         minus_first = table.kernel[plus] > table.kernel[minus]
         functions = np.where(minus_first, [minus, plus], [plus, minus])
         first, second = table.kernel[functions]
@@ -123,27 +123,27 @@ def _joined(parts: list[NDArray[np.uint32]], width: int) -> NDArray[np.uint32]:
     return np.concatenate([np.empty((0, width), dtype=np.uint32), *parts])
 
 
-def _chunks(net: Netlist, order: Indices) -> Iterator[Indices]:
+def _chunks(netlist: Netlist, order: Indices) -> Iterator[Indices]:
     """Give the gates in the order of computation, some of one level at a time."""
-    for gates in level_gates(net):
+    for gates in level_gates(netlist):
         # Gates that share a run read their first operand in ascending order.
-        ordered = gates[np.lexsort((net.a[gates], order[gates]))]
+        ordered = gates[np.lexsort((netlist.a[gates], order[gates]))]
         yield from (ordered[start : start + _CHUNK] for start in range(0, len(gates), _CHUNK))
 
 
-def _slots(net: Netlist, chunks: list[Indices]) -> tuple[Indices, int]:
+def _slots(netlist: Netlist, chunks: list[Indices]) -> tuple[Indices, int]:
     """Give each net a slot, -1 if nothing reads it; return them and how many there are."""
-    last = np.full(net.num_nets, -1)
+    last = np.full(netlist.num_nets, -1)
     for number, gates in enumerate(chunks):
-        last[net.a[gates]] = number
-        last[net.b[gates]] = number
-    last[net.outputs] = len(chunks)
+        last[netlist.a[gates]] = number
+        last[netlist.b[gates]] = number
+    last[netlist.outputs] = len(chunks)
     # A gate that nobody reads still needs a place to write to.
-    used = np.flatnonzero((last >= 0) | (np.arange(net.num_nets) >= net.num_inputs))
+    used = np.flatnonzero((last >= 0) | (np.arange(netlist.num_nets) >= netlist.num_inputs))
     dying = used[np.argsort(last[used], kind="stable")]
     ends = np.searchsorted(last[dying], np.arange(len(chunks)), side="right")
-    slots = np.full(net.num_nets, -1)
-    live = used[used < net.num_inputs]
+    slots = np.full(netlist.num_nets, -1)
+    live = used[used < netlist.num_inputs]
     slots[live] = np.arange(len(live))
     num_slots, start = len(live), 0
     free = np.empty(0, dtype=np.int64)
@@ -152,7 +152,7 @@ def _slots(net: Netlist, chunks: list[Indices]) -> tuple[Indices, int]:
         free, reused = np.split(free, [len(free) - num_reused])
         num_new = len(gates) - num_reused
         taken = np.concatenate([reused, num_slots + np.arange(num_new)])
-        slots[net.num_inputs + gates] = np.sort(taken)
+        slots[netlist.num_inputs + gates] = np.sort(taken)
         num_slots += num_new
         # What this chunk read last is free for the next one.
         dead = slots[dying[start:end]]
@@ -162,7 +162,7 @@ def _slots(net: Netlist, chunks: list[Indices]) -> tuple[Indices, int]:
 
 
 def _instructions(
-    net: Netlist, kinds: _Kinds, planes: Indices, gates: Indices
+    netlist: Netlist, kinds: _Kinds, planes: Indices, gates: Indices
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """Return the runs and operands of some gates that stand in the order of computation."""
     order = kinds.order[gates]
@@ -177,8 +177,10 @@ def _instructions(
     # The instructions of a run stand together, then those of its other plane.
     position = np.arange(len(gates)) + np.repeat(starts * (count - 1), sizes)
     for plane in range(count):
-        a, b = _operands(kinds.table, functions[plane], planes[net.a[gates]], planes[net.b[gates]])
-        result = planes[net.num_inputs + gates] + (kinds.minus_first[gates] ^ (plane == 1))
+        a, b = _operands(
+            kinds.table, functions[plane], planes[netlist.a[gates]], planes[netlist.b[gates]]
+        )
+        result = planes[netlist.num_inputs + gates] + (kinds.minus_first[gates] ^ (plane == 1))
         operands[position] = np.stack([a, b, result], axis=1)
         position = position + np.repeat(sizes, sizes)
     return runs.reshape(-1, 2), operands

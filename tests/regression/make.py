@@ -80,15 +80,15 @@ KINDS: dict[str, Callable[[], Netlist]] = {
 }
 
 
-def vectors(net: Netlist) -> dict[str, sim.Vectors]:
-    return sim.stimulus(net, None, np.random.default_rng(0), num_random=300)
+def vectors(netlist: Netlist) -> dict[str, sim.Vectors]:
+    return sim.stimulus(netlist, None, np.random.default_rng(0), num_random=300)
 
 
-def reference_digest(net: Netlist) -> str:
+def reference_digest(netlist: Netlist) -> str:
     """Return a checksum of all decisions of the plain evaluator about the vectors."""
     hasher = hashlib.sha256()
-    for group in vectors(net).values():
-        decisions = sim.classify(net, group, engine="reference")
+    for group in vectors(netlist).values():
+        decisions = sim.classify(netlist, group, engine="reference")
         for name in ("scores", "chosen", "margin", "unknown"):
             hasher.update(getattr(decisions, name).astype("<i8").tobytes())
     return hasher.hexdigest()

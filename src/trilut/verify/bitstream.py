@@ -98,7 +98,7 @@ def suitable_target(target: Target) -> Target:
 
 
 def read_back(
-    net: Netlist,
+    netlist: Netlist,
     target: Target,
     work: Path,
     *,
@@ -109,7 +109,7 @@ def read_back(
 
     Parameters
     ----------
-    net : Netlist
+    netlist : Netlist
         The circuit.
     target : Target
         An iCE40.
@@ -131,7 +131,7 @@ def read_back(
     shaped = dataclasses.replace(
         options or HardwareOptions(), sums=target.sums, axi_beat_bits=_BEAT_BITS
     )
-    design = write_verilog(net, work, shaped)
+    design = write_verilog(netlist, work, shaped)
     say(f"mapping to {target.name}")
     unplaced = dataclasses.replace(target, place_and_route=None)
     synthesize(
@@ -161,7 +161,9 @@ def read_back(
     return Chip(VerilogModule(path, _TOP, plain), len(used))
 
 
-def compare(net: Netlist, chip: Chip, vectors: Mapping[str, Vectors], out: Path) -> BitstreamResult:
+def compare(
+    netlist: Netlist, chip: Chip, vectors: Mapping[str, Vectors], out: Path
+) -> BitstreamResult:
     """Simulate a chip and compare all results with the netlist.
 
     Parameters
@@ -176,12 +178,12 @@ def compare(net: Netlist, chip: Chip, vectors: Mapping[str, Vectors], out: Path)
     ToolError
         If Verilator is missing or fails, or the chip gives no results.
     """
-    model = build_rtl(net, chip.bench, out=out)
-    inputs = Inputs(Aig(), net)
+    model = build_rtl(netlist, chip.bench, out=out)
+    inputs = Inputs(Aig(), netlist)
     mismatches = []
     for group in vectors.values():
         got = _rows(model.results(group))
-        expected = reference(net, inputs.encoded(group))
+        expected = reference(netlist, inputs.encoded(group))
         for index, (have, want) in enumerate(zip(got, expected, strict=True)):
             if have != want:
                 named = inputs.named(group[index : index + 1])

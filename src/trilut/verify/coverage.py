@@ -53,13 +53,13 @@ class Coverage:
 
 
 def measure_coverage(
-    net: Netlist, vectors: Mapping[str, Vectors], *, max_questions: int = 300
+    netlist: Netlist, vectors: Mapping[str, Vectors], *, max_questions: int = 300
 ) -> tuple[Coverage, Vectors | None]:
     """Count the rows that vectors cover, and make more vectors for those that they do not.
 
     Parameters
     ----------
-    net : Netlist
+    netlist : Netlist
         The circuit.
     vectors : mapping
         Groups of vectors.
@@ -71,13 +71,13 @@ def measure_coverage(
     coverage, directed
         The coverage with the directed vectors, which are None if there are none.
     """
-    possible = reachable_rows(net)
+    possible = reachable_rows(netlist)
     covered = np.zeros_like(possible)
     for group in vectors.values():
-        covered |= _rows(net, group)
-    directed, impossible = direct(net, possible & ~covered, max_questions)
+        covered |= _rows(netlist, group)
+    directed, impossible = direct(netlist, possible & ~covered, max_questions)
     for group in directed:
-        covered |= _rows(net, group)
+        covered |= _rows(netlist, group)
     possible = possible & ~impossible
     missed = np.argwhere(possible & ~covered)
     coverage = Coverage(
@@ -90,11 +90,11 @@ def measure_coverage(
     return coverage, _joined(directed)
 
 
-def direct(net: Netlist, wanted: Rows, max_questions: int) -> tuple[list[Vectors], Rows]:
+def direct(netlist: Netlist, wanted: Rows, max_questions: int) -> tuple[list[Vectors], Rows]:
     """Return vectors that make rows occur, and the rows that none can make occur."""
     aig = Aig()
-    inputs = Inputs(aig, net)
-    nets = specification.gates(aig, net, inputs.trits)
+    inputs = Inputs(aig, netlist)
+    nets = specification.gates(aig, netlist, inputs.trits)
     sweeper = Sweeper(aig)
     found: list[Vectors] = []
     impossible = np.zeros_like(wanted)
@@ -102,7 +102,7 @@ def direct(net: Netlist, wanted: Rows, max_questions: int) -> tuple[list[Vectors
     for gate, row in np.argwhere(wanted)[:max_questions].tolist():
         if not wanted[gate, row]:
             continue
-        a, b = nets[int(net.a[gate])], nets[int(net.b[gate])]
+        a, b = nets[int(netlist.a[gate])], nets[int(netlist.b[gate])]
         example = sweeper.example(
             [specification.cases(aig, a)[row // 3], specification.cases(aig, b)[row % 3]]
         )
@@ -111,20 +111,20 @@ def direct(net: Netlist, wanted: Rows, max_questions: int) -> tuple[list[Vectors
             continue
         vector = inputs.vector(aig.simulate(example_words(example)), 0)
         found.append(vector)
-        wanted &= ~_rows(net, vector)
+        wanted &= ~_rows(netlist, vector)
     return found, impossible
 
 
-def _rows(net: Netlist, vectors: Vectors) -> Rows:
+def _rows(netlist: Netlist, vectors: Vectors) -> Rows:
     """Return the rows that occur; in batches, for every net of every vector takes a byte."""
-    rows = np.zeros((net.num_gates, 9), dtype=np.bool_)
-    size = max(1, _BATCH_BYTES // net.num_nets)
+    rows = np.zeros((netlist.num_gates, 9), dtype=np.bool_)
+    size = max(1, _BATCH_BYTES // netlist.num_nets)
     for start in range(0, len(vectors), size):
         part = vectors[start : start + size]
         if isinstance(part, FeatureVectors):
-            assert net.encoder is not None
-            part = net.encoder.trits(part)
-        rows |= observed_rows(net, part)
+            assert netlist.encoder is not None
+            part = netlist.encoder.trits(part)
+        rows |= observed_rows(netlist, part)
     return rows
 
 
