@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from trilut.circuit.interface import InputKind
 from trilut.hdl.logic import write_logic
-from trilut.hdl.options import HardwareOptions
+from trilut.hdl.options import Fabric, HardwareOptions
 from trilut.lazy import lazy_names
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = [
     "Control",
     "Design",
     "DesignFormat",
+    "Fabric",
     "FeatureEncoder",
     "Gate",
     "GroupSum",

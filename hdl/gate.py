@@ -24,6 +24,9 @@ class Gate(wiring.Component):
     ----------
     table : sequence of 9 trits
         Truth table, row-major in (a, b), both from −1 up.
+    formulas : tuple of Formula, optional
+        The planes plus and minus, which may differ from the table in rows that never occur; by
+        default the cheapest for all of them.
 
     Members
     -------
@@ -37,15 +40,16 @@ class Gate(wiring.Component):
     b: In(2)
     o: Out(2)
 
-    def __init__(self, table: Sequence[int]):
+    def __init__(self, table: Sequence[int], formulas: tuple[Formula, Formula] | None = None):
         if len(table) != 9 or any(trit not in CODES for trit in table):
             raise NetlistError(f"A gate's table is {list(table)}, expected 9 trits")
         self.table = tuple(int(trit) for trit in table)
+        self._formulas = formulas or gate_formulas(self.table)
         super().__init__()
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.d.comb += self.o.eq(gate_expression(gate_formulas(self.table), self.a, self.b))
+        m.d.comb += self.o.eq(gate_expression(self._formulas, self.a, self.b))
         return m
 
 

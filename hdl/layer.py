@@ -8,7 +8,8 @@ from amaranth.lib.data import ArrayLayout
 from amaranth.lib.wiring import In, Out
 
 from trilut.circuit.netlist import Netlist
-from trilut.hdl.gate import gate_expression
+from trilut.circuit.reach import ternary_tables
+from trilut.hdl.gate import Gate, gate_expression
 from trilut.hdl.plan import LayerPlan
 
 __all__ = ["Layer"]
@@ -21,6 +22,15 @@ class Layer(wiring.Component):
     takes a new vector in every cycle in which ``en`` is high and keeps the old one otherwise. It
     starts as all UNKNOWN, a legal code, and reset leaves it alone.
 
+    Parameters
+    ----------
+    netlist : Netlist
+        The circuit.
+    plan : LayerPlan
+        Which of its gates these are.
+    has_components : bool
+        Whether every gate is a component of its own, ``neuron_0`` and so on, and not an expression.
+
     Members
     -------
     i : :py:`In(ArrayLayout(2, len(plan.nets_in)))`
@@ -31,9 +41,10 @@ class Layer(wiring.Component):
         Enables the register. Absent if the layer is not registered.
     """
 
-    def __init__(self, netlist: Netlist, plan: LayerPlan):
+    def __init__(self, netlist: Netlist, plan: LayerPlan, *, has_components: bool = False):
         self.netlist = netlist
         self.plan = plan
+        self._has_components = has_components
         super().__init__(
             {
                 "i": In(ArrayLayout(2, len(plan.nets_in))),
@@ -63,6 +74,13 @@ class Layer(wiring.Component):
         for neuron, gate in enumerate(self.plan.gates):
             net = netlist.num_inputs + gate
             a, b = trits[int(netlist.a[gate])], trits[int(netlist.b[gate])]
+            formulas = self.plan.formulas[neuron]
+            if self._has_components:
+                table = ternary_tables(netlist)[gate].tolist()
+                m.submodules[f"neuron_{neuron}"] = component = Gate(table, formulas)
+                m.d.comb += [component.a.eq(a), component.b.eq(b)]
+                outputs[net] = component.o
+                continue
             outputs[net] = Signal(2, name=f"neuron_{neuron}")
-            m.d.comb += outputs[net].eq(gate_expression(self.plan.formulas[neuron], a, b))
+            m.d.comb += outputs[net].eq(gate_expression(formulas, a, b))
         return outputs

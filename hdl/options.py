@@ -3,19 +3,29 @@
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
 from trilut.circuit.interface import InputKind
 from trilut.circuit.netlist import Netlist
 from trilut.errors import NetlistError
 from trilut.hdl.sums.plan import SUM_TARGETS
 
-__all__ = ["MAX_BEAT_BITS", "HardwareOptions"]
+__all__ = ["MAX_BEAT_BITS", "Fabric", "HardwareOptions"]
 
 MAX_BEAT_BITS = 1024
 """The widest beats: other cores have no wider ones either."""
 
 # From so many layers between registers on, the encoder counts as one more of them.
 _DEEP_PIPELINE = 3
+
+
+class Fabric(StrEnum):
+    """What the layers are made of; both compute the same."""
+
+    TEXT = "text"
+    """Verilog text: microseconds a gate, with the net and the gate's name on every line."""
+    AMARANTH = "amaranth"
+    """Every gate an Amaranth component, and a module of its own: milliseconds a gate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +55,8 @@ class HardwareOptions:
     optimized : bool
         Whether to leave out what makes no difference to the outputs; see
         :mod:`trilut.circuit.optimize`.
+    fabric : Fabric
+        What the layers are made of.
 
     Raises
     ------
@@ -61,6 +73,7 @@ class HardwareOptions:
     scores: bool = False
     margin_port: bool = False
     optimized: bool = True
+    fabric: Fabric = Fabric.TEXT
 
     def __post_init__(self) -> None:
         if self.pipeline < 1:
@@ -107,6 +120,8 @@ class HardwareOptions:
             "no-optimize": not self.optimized,
         }
         yield from (flag for flag, is_given in flags.items() if is_given)
+        if self.fabric is not Fabric.TEXT:
+            yield f"fabric {self.fabric}"
 
 
 def _check_beats(bits: int) -> None:

@@ -4,6 +4,7 @@
 
 import dataclasses
 import re
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 
@@ -14,12 +15,13 @@ from trilut.errors import NetlistError
 from trilut.files import work_directory, write_atomically
 from trilut.hdl.axi import AxiClassifier
 from trilut.hdl.classifier import Classifier
-from trilut.hdl.conversion import convert_to_rtlil, convert_with_version
+from trilut.hdl.conversion import convert, convert_to_rtlil, convert_with_version
 from trilut.hdl.design import Design
 from trilut.hdl.fabric import layer_verilog
 from trilut.hdl.header import design_header
+from trilut.hdl.layer import Layer
 from trilut.hdl.lint import LINT_OFF, LINT_ON
-from trilut.hdl.options import HardwareOptions
+from trilut.hdl.options import Fabric, HardwareOptions
 from trilut.hdl.plan import LayerPlan
 from trilut.hdl.sums.cells import PRIMITIVE_MODELS
 from trilut.identifier import check_identifier
@@ -70,10 +72,11 @@ def write_verilog(
     options = (options or HardwareOptions()).for_netlist(netlist)
     models = PRIMITIVE_MODELS.get(options.sums, "")
     check_identifier(options.top, re.findall(r"^module (\w+)", models, flags=re.MULTILINE))
-    component, layers = _build(netlist, options)
-    classifier = component.classifier if isinstance(component, AxiClassifier) else component
+    classifier = _build(netlist, options)
+    component = classifier if options.axi_beat_bits is None else AxiClassifier(classifier)
     interface = component.interface
     with work_directory(directory, logs=directory / "logs") as work:
+        layers = list(_layers(classifier, work))
         if design_format is DesignFormat.VERILOG:
             body, yosys = convert_with_version(component, options.top, work)
             header = design_header(netlist, classifier.netlist, interface, options, yosys=yosys)
@@ -93,10 +96,8 @@ def write_verilog(
     )
 
 
-def _build(
-    netlist: Netlist, options: HardwareOptions
-) -> tuple[Classifier | AxiClassifier, list[str]]:
-    """Return the design as a component, and the Verilog of its layers."""
+def _build(netlist: Netlist, options: HardwareOptions) -> Classifier:
+    """Return the design without streams of AXI4, and with layers that are modules of their own."""
     is_trits = options.input_kind is InputKind.TRITS
     circuit = dataclasses.replace(netlist, encoder=None) if is_trits else netlist
     _check_input(circuit, options)
@@ -108,12 +109,22 @@ def _build(
 
     classifier = Classifier(circuit, options, layer_module=module)
     _check_widths(classifier)
+    return classifier
+
+
+def _layers(classifier: Classifier, work: Path) -> Iterator[str]:
+    """Give the Verilog of each layer."""
+    netlist, options, module = classifier.netlist, classifier.options, classifier.layer_module
+    assert module is not None
     lut_cells = options.pipeline == 1 and options.sums == "ecp5"
-    layers = [
-        layer_verilog(circuit, plan, module(plan), lut_cells=lut_cells and plan.registered)
-        for plan in classifier.plans
-    ]
-    return classifier if options.axi_beat_bits is None else AxiClassifier(classifier), layers
+    for plan in classifier.plans:
+        if options.fabric is Fabric.AMARANTH:
+            # On its own: inside a design, Amaranth takes the vectors at its border apart.
+            layer = Layer(netlist, plan, has_components=True)
+            yield convert(layer, module(plan), work)
+        else:
+            is_cells = lut_cells and plan.registered
+            yield layer_verilog(netlist, plan, module(plan), lut_cells=is_cells)
 
 
 def _check_input(netlist: Netlist, options: HardwareOptions) -> None:

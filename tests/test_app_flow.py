@@ -16,6 +16,7 @@ from trilut.report.synthesis import make_section
 from trilut.sim import stimulus, verify_rtl
 from trilut.synth import Cells, Hop, SynthesisResult, Timing, Utilization
 from trilut.synth.design import Synthesis
+from trilut.verify import Level, LevelResult, Outcome, Verification
 
 NASTY = '<script>alert("x")</script> & \' \\ ; \n {{ 7 * 7 }} {% raw %} $x^2$ ]]>'
 
@@ -98,6 +99,24 @@ def observable_mutation(netlist, trits):
         mutant = dataclasses.replace(netlist, table=table)
         if not np.array_equal(mutant.evaluate(trits), expected):
             return mutant
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize(
+    ("formal", "status"), [(Outcome.PASSED, 0), (Outcome.UNPROVEN, 1), (Outcome.FAILED, 1)]
+)
+def test_flow_fails_unless_the_proof_passes(tmp_path, monkeypatch, capsys, formal, status):
+    proof = LevelResult(Level.FORMAL, formal, "verdict", 0.0)
+
+    def verify_design(design, **settings):
+        # The very file that the flow has written.
+        assert design.path == tmp_path / "trilut_top.v"
+        return Verification((proof,))
+
+    monkeypatch.setattr("trilut.verify.levels.verify_design", verify_design)
+    quick = ["--layers", "8,8,4", "--steps", "20", "--set", "evaluate_every=20"]
+    assert main(["flow", "moons", "-o", str(tmp_path), *quick]) == status
+    assert f"{formal.value}: verdict" in capsys.readouterr().out
 
 
 @pytest.mark.sim

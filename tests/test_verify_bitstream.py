@@ -6,10 +6,20 @@ import pytest
 from circuits import random_netlist
 
 from trilut import save
+from trilut.circuit.interface import Direction, VerilogModule
 from trilut.cli import main
+from trilut.hdl import HardwareOptions, write_verilog
+from trilut.report.verification import level_rows
 from trilut.sim import stimulus
 from trilut.synth import load_target
-from trilut.verify.bitstream import _without_port_types, compare, read_back, suitable_target
+from trilut.verify.bitstream import (
+    Chip,
+    _without_port_types,
+    bench_verilog,
+    compare,
+    read_back,
+    suitable_target,
+)
 from trilut.verify.levels import Outcome
 
 MISSING = (
@@ -41,7 +51,7 @@ def test_all_levels_go_without_a_missing_reader(tmp_path, monkeypatch):
     result = net.verify(levels=["all"], target="ice40", num_random=50, scratch=tmp_path)
     assert result.passed
     assert [level.outcome for level in result.levels] == [Outcome.PASSED] * 3 + [Outcome.NOT_RUN]
-    assert result.rows["bitstream"] == (
+    assert level_rows(result)["bitstream"] == (
         "not run: Cannot find 'no-such-program', which the variable ICEBOX_VLOG names"
     )
 
@@ -59,6 +69,46 @@ def test_a_port_is_declared_once():
         "module chip (io_0_1_0, io_0_2_1);\ninput io_0_1_0;\noutput io_0_2_1;\n"
         "\n\nwire io_0_1_0;\nreg io_0_2_1 = 0;\n"
     )
+
+
+def chip_around(design):
+    """Return a module ``chip`` with a pin for each bit of a design's ports, and what is where."""
+    pins, ports, directions = {}, {}, {}
+    for port in design.interface.ports:
+        bits = range(port.width)
+        names = [port.name] if port.width == 1 else [f"{port.name}[{bit}]" for bit in bits]
+        pins |= {f"pin_{len(pins) + bit}": names[bit] for bit in bits}
+        ports[port.name] = list(pins)[-port.width :]
+        directions |= dict.fromkeys(ports[port.name], port.direction)
+    wires = ", ".join(f".{name}({{{', '.join(bits[::-1])}}})" for name, bits in ports.items())
+    header = ", ".join(f"{directions[pin]} {pin}" for pin in pins)
+    return pins, f"module chip ({header});\n  {design.top} core ({wires});\nendmodule\n"
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("num_classes", [0, 3])
+def test_the_bench_of_a_chip_knows_where_results_lie(tmp_path, num_classes):
+    net = random_netlist(
+        4, num_inputs=9, num_gates=30, num_outputs=12, num_classes=num_classes, with_encoder=True
+    )
+    design = write_verilog(net, tmp_path, HardwareOptions(axi_beat_bits=8))
+    interface = design.interface
+    # Class, margin and unknown have fewer bits than the bytes that they stand in.
+    assert num_classes == 0 or all(port.width % 8 for port in interface.outputs)
+    assert {port.direction for port in interface.outputs} == {Direction.OUTPUT}
+    pins, chip = chip_around(design)
+    bench = tmp_path / "bench.v"
+    bench.write_text(bench_verilog(interface, pins) + chip + design.path.read_text())
+    module = VerilogModule(bench, "trilut_bench", replace(interface, axi=None))
+    vectors = stimulus(net, None, np.random.default_rng(0), num_random=300)
+    result = compare(net, Chip(module, len(pins)), vectors, tmp_path / "simulation")
+    assert result.passed
+    assert result.num_checked["random"] == 300
+    table = net.table.copy()
+    gate = net.outputs[net.outputs >= net.num_inputs][0] - net.num_inputs
+    table[gate] = -table[gate]
+    other = replace(net, table=table)
+    assert not compare(other, Chip(module, len(pins)), vectors, tmp_path / "other").passed
 
 
 @pytest.mark.slow

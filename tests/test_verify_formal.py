@@ -6,7 +6,7 @@ import pytest
 from circuits import random_netlist
 
 from trilut import FeatureVectors
-from trilut.hdl import HardwareOptions, write_verilog
+from trilut.hdl import Fabric, HardwareOptions, write_verilog
 from trilut.verify.proof.claim import Finding
 from trilut.verify.proof.formal import prove_design
 
@@ -37,6 +37,8 @@ def prove_text(design, text, work):
         ({"num_classes": 3, "num_outputs": 60, "with_encoder": True},
          {"sums": "ecp5", "pipeline": 1}),
         ({"num_classes": 2, "num_outputs": 60}, {"sums": "xilinx", "pipeline": 1}),
+        ({"num_classes": 3, "with_encoder": True}, {"fabric": Fabric.AMARANTH}),
+        ({"valence": 2}, {"fabric": Fabric.AMARANTH, "pipeline": 1}),
         ({"valence": 2}, {}),
         ({"num_gates": 0, "num_classes": 2}, {"optimized": False}),
     ],

@@ -4,7 +4,7 @@ import argparse
 
 from trilut.circuit.interface import InputKind
 from trilut.commands.options import positive
-from trilut.hdl.options import HardwareOptions
+from trilut.hdl.options import Fabric, HardwareOptions
 from trilut.hdl.sums.plan import SUM_TARGETS
 
 __all__ = [
@@ -68,6 +68,12 @@ def add_hardware_options(parser: argparse.ArgumentParser) -> None:
         default=_DEFAULT.sums,
         help="what adds the trits: any logic, or the carry chains of a family",
     )
+    parser.add_argument(
+        "--fabric",
+        choices=[fabric.value for fabric in Fabric],
+        default=_DEFAULT.fabric.value,
+        help="layers as Verilog text, or every gate an Amaranth component, a module of its own",
+    )
     parser.add_argument("--scores", action="store_true", help="a port with the class scores")
     parser.add_argument(
         "--margin-port", action="store_true", help="a port that sets the abstention margin"
@@ -90,6 +96,8 @@ def hardware_options(args: argparse.Namespace) -> HardwareOptions:
     given |= {field: not getattr(args, name) for field, name in _NEGATED.items() if name in args}
     if given.get("input_kind") is not None:
         given["input_kind"] = InputKind(given["input_kind"])
+    if "fabric" in given:
+        given["fabric"] = Fabric(given["fabric"])
     # Another command searches for the pipeline.
     if given.get("pipeline") == "auto":
         del given["pipeline"]
@@ -104,6 +112,7 @@ def hardware_flags(args: argparse.Namespace) -> list[str]:
         "--axi": args.axi is not None,
         "--no-missing": args.no_missing,
         "--sums": args.sums != _DEFAULT.sums,
+        "--fabric": args.fabric != _DEFAULT.fabric,
         "--scores": args.scores,
         "--margin-port": args.margin_port,
     }
