@@ -114,7 +114,14 @@ def test_a_proof_from_the_command_line(tmp_path, capsys):
     (level,) = document["levels"]
     assert level["level"] == "formal"
     assert level["verdict"] == "RTL proven equal to the netlist, for every input"
-    assert list(level["details"]["claims"]) == ["handshake", "gates", "sums", "decision", "latency"]
+    assert list(level["details"]["claims"]) == [
+        "structure",
+        "handshake",
+        "gates",
+        "sums",
+        "decision",
+        "latency",
+    ]
 
 
 @pytest.mark.slow

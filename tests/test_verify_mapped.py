@@ -4,7 +4,7 @@ from circuits import random_netlist
 from trilut.hdl import HardwareOptions, write_verilog
 from trilut.synth import load_target
 from trilut.verify.mapped import map_design, prove_mapping
-from trilut.verify.proof.design import read_design
+from trilut.verify.proof.design import read_mapped
 from trilut.verify.proof.equivalence import Equivalence, prove_equivalence
 
 pytestmark = pytest.mark.synth
@@ -44,10 +44,7 @@ def compare(work, first, other):
     for name, text in forms.items():
         (work / f"{name}.v").write_text(text)
     return prove_equivalence(
-        *(
-            read_design([work / f"{name}.v"], "top", work, name=name, with_initial=True)["top"]
-            for name in forms
-        )
+        *(read_mapped(work / f"{name}.v", "top", work, name=name) for name in forms)
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from trilut.errors import NetlistError
 
-__all__ = ["check_identifier"]
+__all__ = ["KEYWORDS", "check_identifier"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # IEEE 1800-2017, table B.1, which has all of Verilog-2001: a design may be read as either.
@@ -31,6 +31,8 @@ timeprecision timeunit tran tranif0 tranif1 tri tri0 tri1 triand trior trireg ty
 unique unique0 unsigned until until_with untyped use uwire var vectored virtual void wait wait_order
 wand weak weak0 weak1 while wildcard wire with within wor xnor xor
 """
+KEYWORDS = frozenset(_KEYWORDS.split())
+"""The words that are no names in Verilog or SystemVerilog."""
 
 
 def check_identifier(name: str, cells: Collection[str] = ()) -> str:
@@ -51,7 +53,7 @@ def check_identifier(name: str, cells: Collection[str] = ()) -> str:
             f"Top module name {name!r} is not a plain Verilog identifier "
             "(letters, digits and underscores, not starting with a digit)"
         )
-    if name in _KEYWORDS.split():
+    if name in KEYWORDS:
         raise NetlistError(
             f"Top module name {name!r} is a keyword of Verilog or SystemVerilog, "
             "expected another name"

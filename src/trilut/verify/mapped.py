@@ -8,7 +8,7 @@ from trilut.files import read_bytes, write_atomically
 from trilut.hdl import Design
 from trilut.synth import SynthesisSettings, Target, synthesize
 from trilut.synth.simulated import write_mapped_verilog
-from trilut.verify.proof.design import BitNetlist, PipelineError, read_design
+from trilut.verify.proof.design import PipelineError, read_design, read_mapped
 from trilut.verify.proof.equivalence import prove_equivalence
 
 __all__ = ["map_design", "prove_mapping"]
@@ -61,13 +61,11 @@ def prove_mapping(design: Design, target: Target, work: Path) -> str:
     source = work / "rtl.v"
     write_atomically(source, read_bytes(design.path) + design.models.encode())
 
-    def read(path: Path, name: str, models: tuple[str, ...] = ()) -> BitNetlist:
-        found = read_design([path], design.top, work, name=name, models=models, with_initial=True)
-        return found[design.top]
-
     try:
-        rtl = read(source, "read-rtl")
-        mapped = read(work / "mapped.json", "read-mapped", target.models)
+        rtl = read_design(source, design.top, work, name="read-rtl")[design.top]
+        mapped = read_mapped(
+            work / "mapped.json", design.top, work, name="read-mapped", models=target.models
+        )
         return prove_equivalence(rtl, mapped).text
     except (ToolError, PipelineError) as error:
         return f"not proven: {error}"

@@ -1,6 +1,6 @@
 """And-inverter graphs: logic in one normal form, to be simulated and proven equal."""
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,20 @@ class Aig:
     def any(self, literals: Iterable[Literal]) -> Literal:
         """Return the or of some literals."""
         return self.all(literal ^ 1 for literal in literals) ^ 1
+
+    def substitute(
+        self, literals: Sequence[Literal], leaves: Mapping[int, Literal]
+    ) -> list[Literal]:
+        """Return literals with some inputs replaced by other literals, given by their nodes."""
+        known = {0: FALSE, **leaves}
+        for node in self.cone(literals, known):
+            fanins = self.fanins[node]
+            known[node] = (
+                2 * node
+                if fanins is None
+                else self.both(*(known[each >> 1] ^ each & 1 for each in fanins))
+            )
+        return [known[literal >> 1] ^ literal & 1 for literal in literals]
 
     def shrink(self, size: int) -> None:
         """Forget all nodes but the first ones."""

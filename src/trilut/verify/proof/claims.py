@@ -1,7 +1,7 @@
-"""The five claims that together say that a design computes its netlist, one function for each."""
+"""The six claims that together say that a design computes its netlist, one function for each."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +11,44 @@ from trilut.circuit.reach import possible_values, reachable_rows
 from trilut.verify.proof import specification
 from trilut.verify.proof.aig import FALSE, Aig, Literal
 from trilut.verify.proof.claim import Claim, Finding
-from trilut.verify.proof.design import Bit, Pipeline, PipelineError
+from trilut.verify.proof.design import Bit, PipelineError
 from trilut.verify.proof.fabric import Fabric
 from trilut.verify.proof.inputs import read_integer
-from trilut.verify.proof.replay import NUM_WORDS, explain, search
+from trilut.verify.proof.pipeline import Pipeline
+from trilut.verify.proof.replay import NUM_WORDS, explain, search, whole_outputs
 from trilut.verify.proof.stream import check_stream
+from trilut.verify.proof.structure import check_structure
 from trilut.verify.proof.subject import Subject
 from trilut.verify.proof.sums import SumError, TritInput, prove_sum
 from trilut.verify.proof.sweep import HARD_SOLVER, Sweeper
 
-__all__ = ["prove_decision", "prove_gates", "prove_handshake", "prove_latency", "prove_sums"]
+__all__ = [
+    "prove_decision",
+    "prove_gates",
+    "prove_handshake",
+    "prove_latency",
+    "prove_structure",
+    "prove_sums",
+]
 
 # Not the wires inside a level: carries, and the pins of a part's own cells.
 _BETWEEN_LEVELS = re.compile(r"class_\d+_level_\d+")
+
+
+def prove_structure(subject: Subject) -> Claim:
+    """Prove that it is clear what a design does: whose clock is whose, and who drives what.
+
+    Raises
+    ------
+    PipelineError
+        If it is not.
+    """
+    count = check_structure(subject)
+    text = (
+        f"{count} registers have the rising edge of 'clk', every bit has one driver, and there is "
+        "no latch, loop or undefined value"
+    )
+    return Claim("structure", Finding.PROVEN, text)
 
 
 def prove_handshake(subject: Subject) -> Claim:
@@ -34,7 +59,7 @@ def prove_handshake(subject: Subject) -> Claim:
     PipelineError
         If they do not.
     """
-    count = check_stream(subject.modules, subject.top, subject.latency)
+    count = check_stream(subject)
     text = (
         f"{count} registers move as one pipeline of {subject.latency} stages; results "
         "hold while they wait, none is lost, doubled or overtaken"
@@ -69,6 +94,14 @@ def prove_gates(subject: Subject, fabric: Fabric) -> Claim:
         if example is not None:
             text = f"Output {output} of the gates is wrong"
             return Claim("gates", Finding.REFUTED, text, explain(subject, fabric, example))
+    if netlist.head is None:
+        ports = whole_outputs(subject, fabric)
+        for place, literal in enumerate(ports["out_trits"]):
+            output, plane = divmod(place, 2)
+            example = sweeper.difference(fabric.nets[netlist.outputs[output]][plane], literal)
+            if example is not None:
+                text = f"Trit {output} of port 'out_trits' is wrong"
+                return Claim("gates", Finding.REFUTED, text, explain(subject, fabric, example))
     text = (
         f"{len(netlist.outputs)} output trits equal the tables of {netlist.num_gates} "
         f"gates for every input, and are never the illegal code "
@@ -284,31 +317,43 @@ def prove_latency(subject: Subject, fabric: Fabric) -> Claim:
     PipelineError
         If they have not.
     """
-    depths = [{fabric.pipeline.depth(bit) for bit in fabric.outputs.values()}]
-    depths += [_depths(subject, block) for block in ("groupsum", "argmax") if subject.netlist.head]
-    # A constant has no depth.
-    blocks = [sorted(depth for depth in each if depth is not None) for each in depths]
-    for each in blocks:
-        if len(each) > 1:
-            raise PipelineError(f"Bits of one result pass {' and '.join(map(str, each))} registers")
+    passed, is_exact = _registers_passed(fabric.pipeline, fabric.outputs.values())
+    for block in ("groupsum", "argmax") if subject.netlist.head else ():
+        aig = Aig()
+        known = {inner: aig.input() for inner, _ in subject.wiring(block)}
+        pipeline, _ = subject.through(block, aig, known)
+        netlist = subject.block(block)
+        outputs = (
+            bit
+            for port, direction in netlist.directions.items()
+            if direction == "output"
+            for bit in netlist.ports[port]
+        )
+        more, has_data = _registers_passed(pipeline, outputs)
+        passed, is_exact = passed + more, is_exact and has_data
     # The last register is that of the result in control.
-    passed = sum(depth for each in blocks for depth in each) + 1
-    if all(blocks) and passed != subject.latency:
+    passed += 1
+    if passed > subject.latency or (is_exact and passed < subject.latency):
         raise PipelineError(
             f"A vector passes {passed} registers, but the latency is {subject.latency}"
         )
     return Claim("latency", Finding.PROVEN, f"every path has {subject.latency} registers")
 
 
-def _depths(subject: Subject, block: str) -> set[int | None]:
-    """Return the numbers of registers from the inputs of a block to its outputs."""
-    aig = Aig()
-    known = {inner: aig.input() for inner, _ in subject.wiring(block)}
-    pipeline, _ = subject.through(block, aig, known)
-    netlist = subject.block(block)
-    return {
-        pipeline.depth(bit)
-        for port, direction in netlist.directions.items()
-        if direction == "output"
-        for bit in netlist.ports[port]
-    }
+def _registers_passed(pipeline: Pipeline, outputs: Iterable[Bit]) -> tuple[int, bool]:
+    """Return how many registers lie before some outputs, and whether a vector passes them.
+
+    It does not if all outputs are constant; then that many are on the longest path.
+    """
+    constants, data = {0}, set[int]()
+    for bit in outputs:
+        (constants if pipeline.is_constant(bit) else data).add(pipeline.depth(bit))
+    if len(data) > 1:
+        passes = " and ".join(map(str, sorted(data)))
+        raise PipelineError(f"Bits of one result pass {passes} registers")
+    if data and max(constants) > min(data):
+        raise PipelineError(
+            f"A constant is there only after {max(constants)} registers, but its result after "
+            f"{min(data)}"
+        )
+    return max(data or constants), bool(data)

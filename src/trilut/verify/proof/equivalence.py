@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from trilut.verify.proof.aig import FALSE, Aig, Literal
-from trilut.verify.proof.design import Bit, BitNetlist, Pipeline
+from trilut.verify.proof.design import Bit, BitNetlist
+from trilut.verify.proof.pipeline import Pipeline
 from trilut.verify.proof.sweep import Sweeper
 
 __all__ = ["Equivalence", "prove_equivalence"]

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from trilut.verify.proof import specification
 from trilut.verify.proof.aig import TRUE, Aig
-from trilut.verify.proof.design import Bit, Pipeline, PipelineError
+from trilut.verify.proof.design import Bit, PipelineError
 from trilut.verify.proof.inputs import Inputs
+from trilut.verify.proof.pipeline import Pipeline
 from trilut.verify.proof.specification import Trit
 from trilut.verify.proof.stream import advance_bit
 from trilut.verify.proof.subject import Subject
@@ -68,7 +69,7 @@ def build_fabric(subject: Subject) -> Fabric:
         for bit, literal in zip(subject.main.ports[port], literals, strict=True)
     }
     first_of_design = len(aig)
-    pipeline = Pipeline(aig, subject.main, {**known, advance_bit(subject.main): TRUE})
+    pipeline = Pipeline(aig, subject.main, {**known, advance_bit(subject): TRUE})
     block = "groupsum" if subject.netlist.head else "control"
     entering = _nets_entering(subject, len(subject.wiring(block)) // 2)
     outputs = _used_outputs(subject, pipeline, block)

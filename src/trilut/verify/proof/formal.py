@@ -22,9 +22,10 @@ from trilut.verify.proof.claims import (
     prove_gates,
     prove_handshake,
     prove_latency,
+    prove_structure,
     prove_sums,
 )
-from trilut.verify.proof.design import PipelineError
+from trilut.verify.proof.design import PipelineError, UnclearError
 from trilut.verify.proof.fabric import build_fabric
 from trilut.verify.proof.subject import read_subject
 from trilut.verify.proof.witness import Witness
@@ -137,14 +138,17 @@ def prove_design(
             if claim.outcome is not Finding.PROVEN:
                 break
     except PipelineError as error:
-        claims.append(Claim(steps.claim, Finding.REFUTED, str(error)))
+        outcome = Finding.OPEN if isinstance(error, UnclearError) else Finding.REFUTED
+        claims.append(Claim(steps.claim, outcome, str(error)))
     return Proof(tuple(claims), steps.seconds)
 
 
 def _claims(netlist: Netlist, design: VerilogModule, work: Path, steps: _Steps) -> Iterator[Claim]:
     """Try one claim after the other; each may build on those before."""
-    with steps.step("read", "design"):
+    with steps.step("read", "structure"):
         subject = read_subject(netlist, design, work)
+        claim = prove_structure(subject)
+    yield claim
     with steps.step("stream", "handshake"):
         claim = prove_handshake(subject)
     yield claim

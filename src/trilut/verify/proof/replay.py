@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from trilut.verify.proof.aig import Literal, Words
-from trilut.verify.proof.design import Bit, Pipeline
+from trilut.verify.proof.design import Bit
 from trilut.verify.proof.fabric import Fabric
 from trilut.verify.proof.inputs import example_words, read_bits, read_integer
+from trilut.verify.proof.pipeline import Pipeline
 from trilut.verify.proof.subject import Subject
 from trilut.verify.proof.witness import Witness, first_difference, reference
 
-__all__ = ["NUM_WORDS", "explain", "search"]
+__all__ = ["NUM_WORDS", "explain", "search", "whole_outputs"]
 
 NUM_WORDS = 32
 """Words of random patterns, of 64 vectors each."""
@@ -19,7 +20,7 @@ NUM_WORDS = 32
 
 def explain(subject: Subject, fabric: Fabric, inputs: Mapping[Literal, bool]) -> Witness:
     """Run the reference and the design on one input, and compare them."""
-    outputs = _whole(subject, fabric)
+    outputs = whole_outputs(subject, fabric)
     values = fabric.aig.simulate(example_words(inputs))
     vector = fabric.inputs.vector(values, 0)
     trits = fabric.inputs.encoded(vector)
@@ -37,7 +38,7 @@ def explain(subject: Subject, fabric: Fabric, inputs: Mapping[Literal, bool]) ->
 
 def search(subject: Subject, fabric: Fabric) -> Witness | None:
     """Look for an input for which a design that could not be proven is wrong."""
-    outputs = _whole(subject, fabric)
+    outputs = whole_outputs(subject, fabric)
     patterns = fabric.inputs.patterns(fabric.aig, NUM_WORDS)
     values = fabric.aig.simulate(patterns)
     count = 64 * NUM_WORDS
@@ -57,7 +58,7 @@ def search(subject: Subject, fabric: Fabric) -> Witness | None:
     return None
 
 
-def _whole(subject: Subject, fabric: Fabric) -> dict[str, list[Literal]]:
+def whole_outputs(subject: Subject, fabric: Fabric) -> dict[str, list[Literal]]:
     """Return the result ports of the whole design, with all registers left out."""
     known: dict[Bit, Literal] = {}
     source = fabric.pipeline

@@ -1,87 +1,76 @@
 """Proof of the handshake: nothing is lost, doubled or overtaken, and a result holds while it waits.
 
 First, every register outside the block ``control`` moves exactly when control says so. So the
-stages are a shift register, and what they compute does not matter. Then vectors get numbers
-instead of contents, and one invariant is shown to hold after reset and to survive every cycle: from
-the output back to the input, the places that are occupied hold consecutive numbers, from the next
-one to be delivered to the last one that was taken. That is induction, so it holds for ever.
+stages are a shift register, and what they compute does not matter. Control treats all bits of a
+result alike, so one of them speaks for all. Then vectors get numbers instead of contents, and one
+invariant is shown to hold after reset, and from the initial values on, and to survive every cycle:
+from the output back to the input, the places that are occupied hold consecutive numbers, from the
+next one to be delivered to the last one that was taken. That is induction, so it holds for ever.
 """
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
-from trilut.verify.proof.design import Bit, BitNetlist, Pipeline, PipelineError
+from trilut.verify.proof.design import Bit, BitNetlist, PipelineError
+from trilut.verify.proof.pipeline import Pipeline
 from trilut.verify.proof.specification import equal, signed_sum
+from trilut.verify.proof.subject import Subject
 from trilut.verify.proof.sweep import HARD_SOLVER, Sweeper
 
 __all__ = ["advance_bit", "check_stream"]
 
 Number = list[Literal]
 
-# The registers of control, but for those that say which stages are occupied.
+# The registers of control: single bits, those of a result, and one for each stage.
 _FLAGS = ("is_valid", "advance", "turn", "full_0", "full_1")
 _RESULTS = ("result_0", "result_1")
+_STAGES = "occupied"
 
 
-def check_stream(modules: Mapping[str, BitNetlist], top: str, latency: int) -> int:
+def check_stream(subject: Subject) -> int:
     """Prove the handshake of a design, and return the number of its registers.
-
-    Parameters
-    ----------
-    modules : mapping
-        The modules of a design; ``control`` must be one of them.
-    top : str
-        The one with the ports.
-    latency : int
-        Clock cycles from a vector to its result.
 
     Raises
     ------
     PipelineError
         If it does not hold.
     """
-    count = _check_enables(modules, top)
-    _check_wires(modules[top])
-    _Control(modules[f"{top}_control"], latency - 1).prove()
-    return count + len(modules[f"{top}_control"].registers)
+    count = _check_enables(subject)
+    _check_wires(subject)
+    control = subject.block("control")
+    _Control(control, subject.latency - 1).prove()
+    return count + len(control.registers)
 
 
-def advance_bit(main: BitNetlist) -> Bit:
+def advance_bit(subject: Subject) -> Bit:
     """Return the bit that lets the stages move."""
-    ports = _control_ports(main)
-    if "advance" not in ports:
-        raise PipelineError("Block 'control' has no output 'advance'")
-    return ports["advance"][0]
+    return subject.pins("control", "advance")[0]
 
 
-def _control_ports(main: BitNetlist) -> Mapping[str, Sequence[Bit]]:
-    if "control" not in main.blocks:
-        raise PipelineError("The design has no block 'control'")
-    return main.blocks["control"]
-
-
-def _check_enables(modules: Mapping[str, BitNetlist], top: str) -> int:
+def _check_enables(subject: Subject) -> int:
     """Prove that all registers outside control move together, and count them."""
-    main = modules[top]
-    advance = advance_bit(main)
-    count = 0
-    for name, ports in main.blocks.items():
-        if name != "control" and ports.get("en", [None])[0] != advance:
-            raise PipelineError(f"Block {name!r} is not enabled by 'advance'")
-    for module, netlist in modules.items():
-        if module == f"{top}_control":
+    advance = advance_bit(subject)
+    count = _check_registers(subject.main, advance)
+    for block in subject.blocks:
+        netlist = subject.block(block)
+        if block == "control" or not netlist.registers:
             continue
-        enable = advance if module == top else netlist.ports["en"][0]
-        count += len(netlist.registers)
-        for bit, register in netlist.registers.items():
-            if register.enable != enable or not register.enable_level:
-                raise PipelineError(f"{netlist.describe(bit)} does not move with the others")
+        if subject.pins(block, "en")[0] != advance:
+            raise PipelineError(f"Block {block!r} is not enabled by 'advance'")
+        count += _check_registers(netlist, netlist.ports["en"][0])
     return count
 
 
-def _check_wires(main: BitNetlist) -> None:
-    ports = _control_ports(main)
+def _check_registers(netlist: BitNetlist, enable: Bit) -> int:
+    for bit, register in netlist.registers.items():
+        if register.enable != enable or not register.enable_level:
+            raise PipelineError(f"{netlist.describe(bit)} does not move with the others")
+    return len(netlist.registers)
+
+
+def _check_wires(subject: Subject) -> None:
     wires = {
         "in_valid": "in_valid",
         "in_ready": "advance",
@@ -90,7 +79,7 @@ def _check_wires(main: BitNetlist) -> None:
         "rst": "rst",
     }
     for port, inner in wires.items():
-        if main.ports[port] != ports.get(inner):
+        if subject.main.ports[port] != subject.pins("control", inner):
             raise PipelineError(f"Port {port!r} is not wired to {inner!r} of block 'control'")
 
 
@@ -115,21 +104,40 @@ class _Control:
         self._depth = depth
         # Two results can wait behind the stages.
         self._width = (depth + 2).bit_length()
-        for name in (*_FLAGS, *_RESULTS, "occupied"):
-            if name not in netlist.nets:
-                raise PipelineError(f"Block 'control' has no register {name!r}")
-        if len(netlist.nets["occupied"]) != depth:
-            raise PipelineError(
-                f"Block 'control' has {len(netlist.nets['occupied'])} stages, but the latency is "
-                f"{depth + 1} cycles"
-            )
+        self._check_registers()
         self._aig = Aig()
         self._in_valid, self._out_ready = self._aig.inputs(2)
         self._state = self._free_state()
         self._shown: Number = []
 
+    def _check_registers(self) -> None:
+        """Check that control has the registers that it should have, and no others."""
+        nets, registers = self._netlist.nets, self._netlist.registers
+        names = (*_FLAGS, *_RESULTS, _STAGES)
+        for name in names:
+            if name not in nets:
+                raise PipelineError(f"Block 'control' has no register {name!r}")
+        if len(nets[_STAGES]) != self._depth:
+            raise PipelineError(
+                f"Block 'control' has {len(nets[_STAGES])} stages, but the latency is "
+                f"{self._depth + 1} cycles"
+            )
+        named: set[Bit] = set()
+        for bit in (bit for name in names for bit in nets[name]):
+            if bit not in registers:
+                raise PipelineError(f"{self._netlist.describe(bit)} is no register")
+            if bit in named:
+                raise PipelineError(f"{self._netlist.describe(bit)} is two registers of 'control'")
+            named.add(bit)
+        for bit in registers:
+            if bit not in named:
+                raise PipelineError(
+                    f"{self._netlist.describe(bit)} is a register that 'control' should not have"
+                )
+
     def prove(self) -> None:
         """Prove the invariant, and that results hold and the pipeline never stops for good."""
+        self._check_payload()
         aig, now = self._aig, self._state
         after = self._next(FALSE)
         holds = self._invariant(now)
@@ -138,19 +146,46 @@ class _Control:
         result = self._in_turn(now, 0)
         kept = aig.both(after.is_valid, equal(aig, result, self._in_turn(after, 0)))
         claims = {
-            "A result comes out that is not next": [equal(aig, self._shown, result) ^ 1],
+            "A result comes out that is not next": [
+                now.is_valid,
+                equal(aig, self._shown, result) ^ 1,
+            ],
             "A result changes while it waits": [holds, waits, kept ^ 1],
             "A vector is lost, doubled or overtaken": [holds, self._invariant(after) ^ 1],
             "The pipeline stays stopped": [self._out_ready, after.advance ^ 1],
+            "Reset does not empty the pipeline": [self._is_empty(self._next(TRUE)) ^ 1],
+            "The pipeline may not be empty at first": [self._is_empty(self._first_state()) ^ 1],
         }
         for objection, literals in claims.items():
             if sweeper.example(literals) is not None:
                 raise PipelineError(objection)
-        emptied = self._next(TRUE)
-        if [emptied.is_valid, emptied.advance, *emptied.occupied] != [FALSE, TRUE] + [
-            FALSE
-        ] * self._depth:
-            raise PipelineError("Reset does not empty the pipeline")
+
+    def _is_empty(self, state: _State) -> Literal:
+        """Return whether the invariant holds, and all that was taken has been delivered."""
+        return self._invariant(dataclasses.replace(state, delivered=state.taken))
+
+    def _first_state(self) -> _State:
+        """Return the state that the initial values are, free where there is none.
+
+        Where there are none at all, nothing is promised before a reset: that is an empty pipeline.
+        """
+        nets, initial = self._netlist.nets, self._netlist.initial
+        names = (*_FLAGS, _STAGES)
+        if not any(bit in initial for name in names for bit in nets[name]):
+            return self._next(TRUE)
+        first = {
+            name: [int(initial[bit]) if bit in initial else self._aig.input() for bit in nets[name]]
+            for name in names
+        }
+        is_valid, advance, turn, *full = (first[name][0] for name in _FLAGS)
+        return dataclasses.replace(
+            self._state,
+            is_valid=is_valid,
+            advance=advance,
+            turn=turn,
+            full=full,
+            occupied=first[_STAGES],
+        )
 
     def _free_state(self) -> _State:
         def number() -> Number:
@@ -221,46 +256,73 @@ class _Control:
             first["turn"][0],
             [first[name][0] for name in ("full_0", "full_1")],
             [[step[name][0] for step in slices] for name in _RESULTS],
-            first["occupied"],
+            first[_STAGES],
             moved,
         )
 
-    def _slice(self, reset: Literal, last: Number, place: int) -> dict[str, list[Literal]]:
-        """Return the next values of the registers when all bits of a result are one of a number.
+    def _check_payload(self) -> None:
+        """Check that control does not look at results, and moves each of their bits the same way.
 
-        With them comes ``o``, what the output shows now. Each bit of a result is then treated
-        alike, or this raises an error.
+        Then what is proven for one bit holds for all, and a result stays what it is.
         """
+        aig, nets, ports = self._aig, self._netlist.nets, self._netlist.ports
+        wires = (nets["result_0"], nets["result_1"], ports["i"])
+        if {len(bits) for bits in wires} != {len(ports["o"])}:
+            raise PipelineError("Results in block 'control' are of different widths")
+        contents = [aig.inputs(len(bits)) for bits in wires]
+        pipeline = self._pipeline(aig.input(), *contents)
+        flags = [self._after(pipeline, bit) for name in (*_FLAGS, _STAGES) for bit in nets[name]]
+        if not {each >> 1 for column in contents for each in column}.isdisjoint(aig.cone(flags)):
+            raise PipelineError("Block 'control' looks into results")
+        sample = aig.inputs(3)
+        ways = set()
+        for place, own in enumerate(zip(*contents, strict=True)):
+            way = [self._after(pipeline, nets[name][place]) for name in _RESULTS]
+            way.append(pipeline.literal(ports["o"][place]))
+            leaves = {mine >> 1: common for mine, common in zip(own, sample, strict=True)}
+            ways.add(tuple(aig.substitute(way, leaves)))
+        if len(ways) > 1:
+            raise PipelineError("Bits of a result in block 'control' do not all go the same way")
+
+    def _pipeline(
+        self,
+        reset: Literal,
+        first: Sequence[Literal],
+        second: Sequence[Literal],
+        entering: Sequence[Literal],
+    ) -> Pipeline:
+        """Return control in its present state, with the bits of both results and the next one."""
         now, nets, ports = self._state, self._netlist.nets, self._netlist.ports
+        flags = (now.is_valid, now.advance, now.turn, *now.full)
         known: dict[Bit, Literal] = {
             ports["in_valid"][0]: self._in_valid,
             ports["out_ready"][0]: self._out_ready,
             ports["rst"][0]: reset,
-            **{
-                nets[name][0]: flag
-                for name, flag in zip(
-                    _FLAGS, (now.is_valid, now.advance, now.turn, *now.full), strict=True
-                )
-            },
-            **dict(zip(nets["occupied"], now.occupied, strict=True)),
-            **dict.fromkeys(nets["result_0"], now.results[0][place]),
-            **dict.fromkeys(nets["result_1"], now.results[1][place]),
-            **dict.fromkeys(ports["i"], last[place]),
+            **{nets[name][0]: flag for name, flag in zip(_FLAGS, flags, strict=True)},
+            **dict(zip(nets[_STAGES], now.occupied, strict=True)),
+            **dict(zip(nets["result_0"], first, strict=True)),
+            **dict(zip(nets["result_1"], second, strict=True)),
+            **dict(zip(ports["i"], entering, strict=True)),
         }
-        pipeline = Pipeline(self._aig, self._netlist, known)
+        return Pipeline(self._aig, self._netlist, known)
+
+    def _slice(self, reset: Literal, last: Number, place: int) -> dict[str, list[Literal]]:
+        """Return the next values of the registers when each bit of a result is one of a number.
+
+        With them comes ``o``, what the output shows now.
+        """
+        nets, ports = self._netlist.nets, self._netlist.ports
+        numbers = (*self._state.results, last)
+        pipeline = self._pipeline(reset, *([number[place]] * len(ports["o"]) for number in numbers))
         after = {
-            name: [self._after(pipeline, bit) for bit in nets[name]]
-            for name in (*_FLAGS, *_RESULTS, "occupied")
+            name: [self._after(pipeline, bit) for bit in nets[name]] for name in (*_FLAGS, _STAGES)
         }
-        after["o"] = pipeline.literals(ports["o"])
-        for name in (*_RESULTS, "o"):
-            if len(set(after[name])) > 1:
-                raise PipelineError(f"Bits of {name!r} in block 'control' are not treated alike")
+        after |= {name: [self._after(pipeline, nets[name][0])] for name in _RESULTS}
+        after["o"] = [pipeline.literal(ports["o"][0])]
         return after
 
     def _after(self, pipeline: Pipeline, bit: Bit) -> Literal:
-        register = self._netlist.registers.get(bit)
-        if register is None:
-            raise PipelineError(f"{self._netlist.describe(bit)} is no register")
+        """Return what a register holds in the next cycle."""
+        register = self._netlist.registers[bit]
         enable = pipeline.literal(register.enable) ^ (not register.enable_level)
         return self._aig.choose(enable, pipeline.literal(register.d), pipeline.literal(bit))

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trilut.circuit.head import Head
-from trilut.circuit.interface import InputKind, VerilogModule
+from trilut.circuit.interface import InputKind, Interface, VerilogModule
 from trilut.circuit.netlist import Netlist
 from trilut.files import read_bytes, write_atomically
-from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
-from trilut.verify.proof.design import Bit, BitNetlist, Pipeline, PipelineError, read_design
+from trilut.verify.proof.aig import TRUE, Aig, Literal
+from trilut.verify.proof.design import Bit, BitNetlist, PipelineError, read_design
+from trilut.verify.proof.pipeline import Pipeline
+from trilut.verify.proof.text import check_text
 
 __all__ = ["Subject", "read_subject"]
 
@@ -27,8 +29,8 @@ class Subject:
         The netlist; it has no encoder if the design takes trits.
     top : str
         Name of the module with the ports.
-    latency : int
-        Clock cycles from a vector to its result.
+    interface : Interface
+        The ports that it should have.
     modules : mapping
         That module and its blocks ``control`` and, if there is a head, ``groupsum`` and ``argmax``;
         all else is part of the top module.
@@ -36,13 +38,23 @@ class Subject:
 
     netlist: Netlist
     top: str
-    latency: int
+    interface: Interface
     modules: Mapping[str, BitNetlist]
 
     @property
     def main(self) -> BitNetlist:
         """The module with the ports."""
         return self.modules[self.top]
+
+    @property
+    def latency(self) -> int:
+        """Clock cycles from a vector to its result."""
+        return self.interface.latency
+
+    @property
+    def blocks(self) -> list[str]:
+        """The names of the blocks."""
+        return _blocks(self.netlist)
 
     @property
     def head(self) -> Head:
@@ -53,11 +65,25 @@ class Subject:
     @property
     def gives_scores(self) -> bool:
         """Whether scores leave the design."""
-        return "out_scores" in self.main.ports
+        return self.interface.has_port("out_scores")
 
     def block(self, name: str) -> BitNetlist:
         """Return a block as a module of its own."""
         return self.modules[f"{self.top}_{name}"]
+
+    def pins(self, block: str, port: str) -> Sequence[Bit]:
+        """Return the bits of the top module at a port of a block.
+
+        Raises
+        ------
+        PipelineError
+            If there is no such port, or nothing is connected to it.
+        """
+        inner = self.block(block).ports.get(port)
+        outer = self.main.blocks[f"{self.top}_{block}"].get(port)
+        if inner is None or outer is None or len(inner) != len(outer):
+            raise PipelineError(f"Port {port!r} of block {block!r} is not connected")
+        return outer
 
     def wiring(self, block: str) -> list[tuple[Bit, Bit]]:
         """Return the bits by which data enter a block, as it sees them and as the top does."""
@@ -66,7 +92,7 @@ class Subject:
             pair
             for port, direction in netlist.directions.items()
             if direction == "input" and port not in _CONTROL_PORTS
-            for pair in zip(netlist.ports[port], self.main.blocks[block][port], strict=True)
+            for pair in zip(netlist.ports[port], self.pins(block, port), strict=True)
         ]
 
     def through(
@@ -74,25 +100,20 @@ class Subject:
     ) -> tuple[Pipeline, dict[Bit, Literal]]:
         """Return a block given its inputs, and its outputs by their bits in the top module."""
         netlist = self.block(block)
-        control = {
-            netlist.ports[port][0]: level
-            for port, level in (("en", TRUE), ("rst", FALSE))
-            if port in netlist.ports
-        }
-        pipeline = Pipeline(aig, netlist, {**known, **control}, cuts)
+        enable = dict.fromkeys(netlist.ports.get("en", ()), TRUE)
+        pipeline = Pipeline(aig, netlist, {**known, **enable}, cuts)
         outside = {
             outer: pipeline.literal(inner)
             for port, direction in netlist.directions.items()
             if direction == "output"
-            for inner, outer in zip(netlist.ports[port], self.main.blocks[block][port], strict=True)
+            for inner, outer in zip(netlist.ports[port], self.pins(block, port), strict=True)
         }
         return pipeline, outside
 
     def past_control(self, aig: Aig, known: Mapping[Bit, Literal]) -> dict[Bit, Literal]:
         """Add the results that leave control: those that enter it, bit for bit."""
-        ports = self.main.blocks["control"]
         before = Pipeline(aig, self.main, known)
-        pairs = zip(ports["i"], ports["o"], strict=True)
+        pairs = zip(self.pins("control", "i"), self.pins("control", "o"), strict=True)
         return {**known, **{after: before.literal(bit) for bit, after in pairs}}
 
     def score_bits(self) -> Sequence[Bit]:
@@ -121,6 +142,10 @@ class Subject:
         return [list(literals[first : first + width]) for first in range(0, count * width, width)]
 
 
+def _blocks(netlist: Netlist) -> list[str]:
+    return ["control", *(["groupsum", "argmax"] if netlist.head else [])]
+
+
 def read_subject(netlist: Netlist, design: VerilogModule, work: Path) -> Subject:
     """Read a design through Yosys, to be compared with a netlist.
 
@@ -137,14 +162,17 @@ def read_subject(netlist: Netlist, design: VerilogModule, work: Path) -> Subject
     ------
     ToolError
         If Yosys is missing or fails.
+    UnclearError
+        If what the design does is not clear.
     PipelineError
-        If a block is missing.
+        If a block is missing, or a register has another clock.
     """
+    text = read_bytes(design.path).decode(errors="replace")
+    check_text(text)
     source = work / "proof.v"
-    write_atomically(source, read_bytes(design.path) + design.models.encode())
-    blocks = ["control", *(["groupsum", "argmax"] if netlist.head else [])]
-    kept = [f"{design.top}_{block}" for block in blocks]
-    modules = read_design([source], design.top, work, kept=kept)
+    write_atomically(source, f"{text}\n{design.models}")
+    kept = [f"{design.top}_{block}" for block in _blocks(netlist)]
+    modules = read_design(source, design.top, work, kept=kept)
     if design.interface.input_kind is InputKind.TRITS:
         netlist = dataclasses.replace(netlist, encoder=None)
-    return Subject(netlist, design.top, design.interface.latency, modules)
+    return Subject(netlist, design.top, design.interface, modules)

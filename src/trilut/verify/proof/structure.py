@@ -1,0 +1,54 @@
+"""The structure of a design: its ports, its blocks, and what drives their clocks."""
+
+from trilut.circuit.interface import input_ports, output_ports
+from trilut.verify.proof.design import PipelineError, UnclearError
+from trilut.verify.proof.subject import Subject
+
+__all__ = ["check_structure"]
+
+
+def check_structure(subject: Subject) -> int:
+    """Check the ports, the blocks and all clocks of a design, and return the number of registers.
+
+    That every bit has one driver, and every register the clock of its own module, is known since
+    the design was read.
+
+    Raises
+    ------
+    UnclearError
+        If there is a port that is not known.
+    PipelineError
+        If a port or a block is not as it should be, or a block has another clock.
+    """
+    _check_ports(subject)
+    for block in subject.blocks:
+        if f"{subject.top}_{block}" not in subject.main.blocks:
+            raise PipelineError(f"The top module has no block {block!r}")
+        if subject.block(block).blocks:
+            raise PipelineError(f"There is another block in block {block!r}")
+        has_clock = bool(subject.block(block).registers)
+        if has_clock and subject.pins(block, "clk") != subject.main.ports["clk"]:
+            raise PipelineError(f"Block {block!r} has another clock than port 'clk'")
+    return sum(len(module.registers) for module in subject.modules.values())
+
+
+def _check_ports(subject: Subject) -> None:
+    """Check that the interface is that of the netlist, and the ports are those of the interface."""
+    netlist, interface, main = subject.netlist, subject.interface, subject.main
+    inputs = input_ports(netlist.encoder, netlist.num_inputs)
+    outputs = output_ports(netlist.head, len(netlist.outputs), scores=subject.gives_scores)
+    if (interface.inputs, interface.outputs) != (inputs, outputs):
+        raise PipelineError("The interface is not that of the netlist")
+    if interface.axi is not None:
+        raise UnclearError("AXI4-Streams are not part of the proof")
+    for port in interface.ports:
+        if main.directions.get(port.name) != port.direction:
+            raise PipelineError(f"The design has no {port.direction} port {port.name!r}")
+        if len(main.ports[port.name]) != port.width:
+            raise PipelineError(
+                f"Port {port.name!r} has {len(main.ports[port.name])} bits, expected {port.width}"
+            )
+    expected = {port.name for port in interface.ports}
+    for name, direction in main.directions.items():
+        if direction != "output" and name not in expected:
+            raise UnclearError(f"Port {name!r} is none that the proof knows")

@@ -1,0 +1,166 @@
+"""The Verilog that a proof reads: a part of the language in which all tools read the same.
+
+What a tool could skip, obey or resolve in its own way is refused, and the line is named. So is what
+the generator has no need of: a smaller language is easier to trust.
+"""
+
+import re
+from collections import deque
+from collections.abc import Sequence
+
+from trilut.identifier import KEYWORDS
+from trilut.verify.proof.design import UnclearError
+
+__all__ = ["check_text"]
+
+_TOKEN = re.compile(
+    r"""
+    (?P<space>(?:[ \t\n\f\v]|\r\n)+)
+  | (?P<comment>//[^\r\n]* | /\*.*?\*/)
+  | (?P<attribute>\(\*)
+  | (?P<string>"[^"\\\n]*")
+  | (?P<directive>`\w*)
+  | (?P<system>\$[\w$]+)
+  | (?P<escaped>\\[!-~]+)
+  | (?P<number>(?:\d[\d_]*[ ]*)?'[sS]?[bBoOdDhH][ ]*[0-9a-fA-FxXzZ?_]+ | \d[\d_]*)
+  | (?P<name>[A-Za-z_][\w$]*)
+  | (?P<operator><<<|>>>|===|!==|==|!=|<=|>=|<<|>>|&&|\|\||\*\*|~&|~\||~\^|\^~|[-+*&|^~!<>=?:])
+  | (?P<mark>[;,.(){}\[\]@\#])
+  | (?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+_OPENING, _CLOSING = frozenset({"begin", "case"}), frozenset({"end", "endcase"})
+_IN_PROCESSES = frozenset({"if", "else", "default", *_OPENING, *_CLOSING})
+_OUTSIDE = frozenset({"module", "endmodule", "input", "output", "wire", "reg", "signed"})
+_OUTSIDE |= {"parameter", "localparam", "assign", "always", "initial"}
+_UNDEFINED = frozenset("xz?")
+# Comments that are known to be obeyed by some tool.
+_PRAGMA = re.compile(
+    r"(?://|/\*)\s*(?:(?:\w+\s+)?(?:translate|synthesis|coverage)_o(?:n|ff)\b"
+    r"|(?:\w+\s+)*(?:full|parallel)_case\b"
+    r"|(?:synopsys|(?:rtl_)?synthesis|pragma|cadence|ambit|exemplar|leda|quartus|vcs|yosys)\s"
+    r"|verilator\s+(?!lint_o(?:n|ff)\b))",
+    re.IGNORECASE,
+)
+
+
+def check_text(text: str) -> None:
+    """Check that a text is Verilog of the kind that all tools read the same.
+
+    Raises
+    ------
+    UnclearError
+        If it is not; the message names the line.
+    """
+    reader = _Reader()
+    for token in _TOKEN.finditer(text):
+        kind = token.lastgroup
+        assert kind is not None
+        if kind != "space":
+            objection = reader.take(kind, token[0])
+            if objection:
+                line = text.count("\n", 0, token.start()) + 1
+                raise UnclearError(f"Line {line} of the Verilog has {objection}")
+
+
+class _Reader:
+    """Reads tokens, and knows whether they are part of a process or set an initial value."""
+
+    def __init__(self) -> None:
+        self._kind = self._text = ""
+        # What must come next, as kinds or texts, and what to say if something else does.
+        self._expected: deque[str] = deque()
+        self._otherwise = ""
+        self._in_register = False
+        self._in_process = False
+        self._depth = 0
+
+    def take(self, kind: str, text: str) -> str:
+        """Take the next token, and return what speaks against it."""
+        if kind == "comment":
+            return _pragma(text)
+        if self._expected:
+            is_expected = self._expected.popleft() in (kind, text)
+            objection = _value(kind, text) if is_expected else self._otherwise
+        else:
+            if self._in_process and not self._depth and self._text in (";", *_CLOSING):
+                self._in_process = text == "else"
+            if kind == "name" and text in KEYWORDS:
+                objection = self._keyword(text)
+            elif kind in ("mark", "operator"):
+                objection = self._mark(text)
+            else:
+                objection = _value(kind, text)
+        self._kind, self._text = kind, text
+        return objection
+
+    def _keyword(self, text: str) -> str:
+        if text not in (_IN_PROCESSES if self._in_process else _OUTSIDE):
+            return f"{text!r}, which the proof does not read"
+        if text == "always":
+            self._in_process = True
+            self._expect(
+                ["@", "(", "posedge", "name", ")"],
+                "a process that does not start with 'always @(posedge …)'",
+            )
+        elif text == "initial":
+            self._expect(
+                ["name", "=", "number", ";"], "an 'initial' that does more than set one register"
+            )
+        elif text == "reg":
+            self._in_register = True
+        elif text in _OPENING:
+            self._depth += 1
+        elif text in _CLOSING:
+            self._depth -= 1
+        return ""
+
+    def _expect(self, tokens: Sequence[str], otherwise: str) -> None:
+        self._expected.extend(tokens)
+        self._otherwise = otherwise
+
+    def _mark(self, text: str) -> str:
+        if text in (";", ")"):
+            self._in_register = False
+        elif text == "=":
+            if self._in_process:
+                return "a blocking assignment in a clocked process"
+            if self._in_register:
+                self._expect(["number"], "a register whose initial value is no number")
+        elif text == "#":
+            if self._in_process or self._kind not in ("name", "escaped") or self._text in KEYWORDS:
+                return "a delay"
+        elif text == ".":
+            if self._text not in ("(", ","):
+                return "a hierarchical name"
+        elif text == "@":
+            return "an event outside of the start of a process"
+        elif text in ("===", "!==", "**"):
+            return f"the operator {text!r}, which the proof does not read"
+        return ""
+
+
+def _pragma(comment: str) -> str:
+    if not _PRAGMA.match(comment):
+        return ""
+    shown = comment.splitlines()[0].strip("/* ")
+    return f"the comment {shown[:40]!r}, which some tools obey"
+
+
+def _value(kind: str, text: str) -> str:
+    """Return what speaks against a token whose place does not matter."""
+    match kind:
+        case "number" if not _UNDEFINED.isdisjoint(text.partition("'")[2][1:].lower()):
+            return f"the undefined value {text!r}"
+        case "directive":
+            return f"the directive {text!r}, by which tools read different texts"
+        case "attribute":
+            return "an attribute, which some tools obey"
+        case "system" if text not in ("$signed", "$unsigned"):
+            return f"{text!r}, which the proof does not read"
+        case "escaped" if text.startswith("\\$"):
+            return f"the name {text!r}, which Yosys may take for one of its own cells"
+        case "other":
+            return f"the character {text!r}, which the proof does not read"
+    return ""
