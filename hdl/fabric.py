@@ -4,7 +4,8 @@ Amaranth takes milliseconds a gate and names what it makes as it likes. Text tak
 every line can say which neuron it is.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,7 +14,23 @@ from trilut.circuit.gates import gate_id, gate_name
 from trilut.circuit.netlist import Netlist
 from trilut.hdl.plan import LayerPlan
 
-__all__ = ["fabric_verilog", "layer_verilog"]
+__all__ = ["LayerFaults", "fabric_verilog", "layer_verilog"]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFaults:
+    """What to make wrong in a layer, as Verilog expressions of which every 1 inverts a bit.
+
+    Parameters
+    ----------
+    neurons : mapping
+        For a neuron, by its place in the plan, an expression of two bits, which may read ``i``.
+    output : str
+        An expression of as many bits as ``o`` has, which meets what ``o`` takes.
+    """
+
+    neurons: Mapping[int, str] = field(default_factory=dict)
+    output: str = ""
 
 
 def fabric_verilog(netlist: Netlist, plans: Sequence[LayerPlan], module: str) -> str:
@@ -49,7 +66,12 @@ def fabric_verilog(netlist: Netlist, plans: Sequence[LayerPlan], module: str) ->
 
 
 def layer_verilog(
-    netlist: Netlist, plan: LayerPlan, module: str, *, lut_cells: bool = False
+    netlist: Netlist,
+    plan: LayerPlan,
+    module: str,
+    *,
+    lut_cells: bool = False,
+    faults: LayerFaults | None = None,
 ) -> str:
     """Return a Verilog module with the ports and the behaviour of :class:`Layer`.
 
@@ -61,7 +83,10 @@ def layer_verilog(
         Whether every plane is a LUT4 of the ECP5 and not an expression. Between registers that
         takes as many LUTs, but Yosys likes to make one plane from the other, and then the signal
         passes two.
+    faults : LayerFaults, optional
+        What to make wrong.
     """
+    faults = faults or LayerFaults()
     clock = ["input wire clk", "input wire en"] if plan.registered else []
     kind = "reg" if plan.registered else "wire"
     ports = [
@@ -70,13 +95,15 @@ def layer_verilog(
         f"output {kind} [{2 * len(plan.nets_out) - 1}:0] o",
     ]
     lines = [f"module {module} (", *_comma_lines(ports), ");"]
-    lines += _neurons(netlist, plan, lut_cells=lut_cells)
-    lines += _output(netlist, plan)
+    lines += _neurons(netlist, plan, faults.neurons, lut_cells=lut_cells)
+    lines += _output(netlist, plan, faults.output)
     lines += ["endmodule", ""]
     return "\n".join(lines)
 
 
-def _neurons(netlist: Netlist, plan: LayerPlan, *, lut_cells: bool) -> Iterable[str]:
+def _neurons(
+    netlist: Netlist, plan: LayerPlan, faults: Mapping[int, str], *, lut_cells: bool
+) -> Iterable[str]:
     position = {net: index for index, net in enumerate(plan.nets_in)}
     gates = np.array(plan.gates, dtype=np.int64)
     ids = gate_id(netlist.table[gates], netlist.valence).tolist()
@@ -87,12 +114,15 @@ def _neurons(netlist: Netlist, plan: LayerPlan, *, lut_cells: bool) -> Iterable[
         bits = (2 * position[a] + 1, 2 * position[a], 2 * position[b] + 1, 2 * position[b])
         plus, minus = (texts[id(plane)].format(*bits) for plane in plan.formulas[neuron])
         yield f"  // net {netlist.num_inputs + plan.gates[neuron]} = {name}(net {a}, net {b})"
-        if not lut_cells:
-            yield f"  wire [1:0] neuron_{neuron} = {{{plus}, {minus}}};"
-            continue
-        yield f"  wire [1:0] neuron_{neuron}; // {{{plus}, {minus}}}"
-        for bit, plane in zip((1, 0), plan.formulas[neuron], strict=True):
-            yield _lut_cell(plane, bits, f"neuron_{neuron}", bit)
+        right = f"neuron_{neuron}_right" if neuron in faults else f"neuron_{neuron}"
+        if lut_cells:
+            yield f"  wire [1:0] {right}; // {{{plus}, {minus}}}"
+            for bit, plane in zip((1, 0), plan.formulas[neuron], strict=True):
+                yield _lut_cell(plane, bits, right, bit)
+        else:
+            yield f"  wire [1:0] {right} = {{{plus}, {minus}}};"
+        if neuron in faults:
+            yield f"  wire [1:0] neuron_{neuron} = {right} ^ ({faults[neuron]});"
 
 
 _LEAVES = ("a_plus", "a_minus", "b_plus", "b_minus")
@@ -121,7 +151,7 @@ def _plane_texts(plan: LayerPlan) -> dict[int, str]:
     return {key: plane.text(places) for key, plane in planes.items()}
 
 
-def _output(netlist: Netlist, plan: LayerPlan) -> Iterable[str]:
+def _output(netlist: Netlist, plan: LayerPlan, fault: str) -> Iterable[str]:
     position = {net: index for index, net in enumerate(plan.nets_in)}
     neuron = {netlist.num_inputs + gate: index for index, gate in enumerate(plan.gates)}
     trits = [
@@ -138,7 +168,7 @@ def _output(netlist: Netlist, plan: LayerPlan) -> Iterable[str]:
     else:
         yield "  assign o = {"
     yield from _comma_lines(trits)
-    yield "  };"
+    yield f"  }} ^ ({fault});" if fault else "  };"
 
 
 def _comma_lines(items: list[str]) -> Iterable[str]:

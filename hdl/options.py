@@ -101,6 +101,11 @@ class HardwareOptions:
         return self.input_kind is InputKind.FEATURES and self.pipeline < _DEEP_PIPELINE
 
     @property
+    def has_lut_cells(self) -> bool:
+        """Whether registered layers are made of the part's own cells; see :mod:`.fabric`."""
+        return self.pipeline == 1 and self.sums == "ecp5"
+
+    @property
     def command_line(self) -> str:
         """The options as ``trilut verilog`` takes them."""
         return " ".join(f"--{option}" for option in self._given())

@@ -116,14 +116,13 @@ def _layers(classifier: Classifier, work: Path) -> Iterator[str]:
     """Give the Verilog of each layer."""
     netlist, options, module = classifier.netlist, classifier.options, classifier.layer_module
     assert module is not None
-    lut_cells = options.pipeline == 1 and options.sums == "ecp5"
     for plan in classifier.plans:
         if options.fabric is Fabric.AMARANTH:
             # On its own: inside a design, Amaranth takes the vectors at its border apart.
             layer = Layer(netlist, plan, has_components=True)
             yield convert(layer, module(plan), work)
         else:
-            is_cells = lut_cells and plan.registered
+            is_cells = options.has_lut_cells and plan.registered
             yield layer_verilog(netlist, plan, module(plan), lut_cells=is_cells)
 
 

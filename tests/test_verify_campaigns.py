@@ -10,36 +10,36 @@ from trilut.verify.mutants import Mutant, MutantProof, Verdict, draw_mutants
 
 
 @pytest.fixture(scope="module")
-def net():
+def netlist():
     return random_netlist(
         11, num_inputs=8, num_gates=24, num_outputs=9, num_classes=3, with_encoder=True
     )
 
 
 @pytest.fixture(scope="module")
-def design(net, tmp_path_factory):
+def design(netlist, tmp_path_factory):
     return write_verilog(
-        net, tmp_path_factory.mktemp("design"), HardwareOptions(pipeline=1, scores=True)
+        netlist, tmp_path_factory.mktemp("design"), HardwareOptions(pipeline=1, scores=True)
     )
 
 
 @pytest.fixture(scope="module")
-def vectors(net):
-    groups = sim.stimulus(net, None, np.random.default_rng(0), num_random=500)
+def vectors(netlist):
+    groups = sim.stimulus(netlist, None, np.random.default_rng(0), num_random=500)
     return FeatureVectors.concatenate(list(groups.values()))
 
 
-def test_mutants_are_different_wrong_entries(net):
-    mutants = draw_mutants(net, 10_000, np.random.default_rng(0))
-    assert len(mutants) == len({(m.gate, m.a, m.b) for m in mutants}) == 9 * net.num_gates
+def test_mutants_are_different_wrong_entries(netlist):
+    mutants = draw_mutants(netlist, 10_000, np.random.default_rng(0))
+    assert len(mutants) == len({(m.gate, m.a, m.b) for m in mutants}) == 9 * netlist.num_gates
     for mutant in mutants:
-        assert net.table[mutant.gate, 3 * (mutant.a + 1) + mutant.b + 1] != mutant.value
+        assert netlist.table[mutant.gate, 3 * (mutant.a + 1) + mutant.b + 1] != mutant.value
 
 
 def test_each_mutant_is_killed_missed_or_equivalent(tmp_path):
     # Without a head, whatever is wrong comes out.
-    net = random_netlist(12, num_inputs=6, num_gates=20, num_outputs=6)
-    design = write_verilog(net, tmp_path)
+    netlist = random_netlist(12, num_inputs=6, num_gates=20, num_outputs=6)
+    design = write_verilog(netlist, tmp_path)
     circuit = design.classifier.netlist
     mutants = draw_mutants(circuit, 10_000, np.random.default_rng(1))
     everything = np.concatenate(list(sim.all_inputs(circuit)))
@@ -59,7 +59,7 @@ def test_the_proof_tells_equivalent_hidden_and_visible_mutants(tmp_path):
     minimum = np.array([-1, -1, -1, -1, 0, 0, -1, 0, 1], dtype=np.int8)
     inverse = np.array([1, 1, 1, 0, 0, 0, -1, -1, -1], dtype=np.int8)
     # Net 2 and its inverse, net 3, are never both TRUE, and come to nothing in the first score.
-    net = Netlist(
+    netlist = Netlist(
         2,
         np.stack([minimum, inverse, minimum]),
         np.array([0, 2, 2]),
@@ -67,7 +67,9 @@ def test_the_proof_tells_equivalent_hidden_and_visible_mutants(tmp_path):
         np.array([2, 3, 4]),
         head=Head(("one", "other"), (2, 1)),
     )
-    proof = MutantProof(write_verilog(net, tmp_path, HardwareOptions(optimized=False, scores=True)))
+    proof = MutantProof(
+        write_verilog(netlist, tmp_path, HardwareOptions(optimized=False, scores=True))
+    )
     assert proof.verdict(Mutant(2, 1, 1, -1)) is Verdict.EQUIVALENT
     assert proof.verdict(Mutant(0, 1, 1, -1)) is Verdict.HIDDEN
     assert proof.verdict(Mutant(1, 1, 1, 0)) is Verdict.VISIBLE
@@ -89,3 +91,14 @@ def test_every_register_bit_meets_every_vector(design, vectors, tmp_path):
 def test_a_sampled_survey_flips_so_many_bits(design, vectors, tmp_path):
     survey = flip_survey(design, vectors[:10], out=tmp_path, num_bits=5)
     assert (survey.num_bits, survey.num_flips) == (5, 50)
+
+
+def test_faults_reach_layers_that_are_made_of_cells(netlist, vectors, tmp_path):
+    options = HardwareOptions(pipeline=1, scores=True, sums="ecp5")
+    design = write_verilog(netlist, tmp_path, options)
+    mutants = draw_mutants(design.circuit, 20, np.random.default_rng(0))
+    result = mutation_campaign(design, mutants, vectors, out=tmp_path)
+    assert result.missed == ()
+    assert 0 < len(result.killed) < len(mutants)
+    survey = flip_survey(design, vectors[:10], out=tmp_path, num_bits=5)
+    assert survey.num_flips == 50

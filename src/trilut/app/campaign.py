@@ -64,23 +64,23 @@ def campaign_file(
     from trilut.verify.campaigns import flip_survey, mutation_campaign, regression_vectors
     from trilut.verify.mutants import draw_mutants
 
-    net = load(path)
-    samples = features_for(net, netlist_dataset(net, name=data))
+    netlist = load(path)
+    samples = features_for(netlist, netlist_dataset(netlist, name=data))
     rng = np.random.default_rng(seed)
     with stages() as show, TemporaryDirectory() as scratch:
         stage = show.start(kind)
         stage.step("building")
         out = output or Path(scratch)
         shaped = dataclasses.replace(options or HardwareOptions(), scores=True)
-        design = write_verilog(net, out, shaped)
+        design = write_verilog(netlist, out, shaped)
         if kind == "flips":
-            chosen = stimulus(net, samples[:_FLIP_SAMPLES], rng, num_random=1)["data"]
+            chosen = stimulus(netlist, samples[:_FLIP_SAMPLES], rng, num_random=1)["data"]
             flips = flip_survey(
                 design, chosen, out=out, num_bits=count, seed=seed, progress=stage.update
             )
             stage.finish(f"{flips.num_flips:,} flips")
             return flips
-        vectors = regression_vectors(net, samples, rng, num_random)
+        vectors = regression_vectors(netlist, samples, rng, num_random)
         mutants = draw_mutants(design.circuit, count, rng)
         result = mutation_campaign(design, mutants, vectors, out=out, progress=stage.update)
         stage.finish(f"{len(result.killed):,} of {result.num_faults:,} faults seen")

@@ -4,9 +4,7 @@ Many faulty designs are one Verilog file. An input ``select`` of the top module 
 acts, 0 for none, and the layers see it by its hierarchical name; so a campaign compiles once.
 """
 
-import dataclasses
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +17,10 @@ from trilut.circuit.interface import Vectors, result_values
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.trit import CODES
 from trilut.errors import NetlistError, ToolError
-from trilut.files import make_directory, write_atomically
 from trilut.hdl.design import Design
+from trilut.hdl.fabric import LayerFaults
+from trilut.hdl.faulty import select_signal, write_faulty
+from trilut.hdl.plan import LayerPlan
 from trilut.sim.bench.regression import reference_model
 from trilut.sim.bench.rtl import RtlModel, build_rtl
 from trilut.sim.bench.stimulus import stimulus
@@ -88,17 +88,17 @@ class MutationResult:
 
 
 def regression_vectors(
-    net: Netlist, samples: ArrayLike | None, rng: np.random.Generator, num_random: int
+    netlist: Netlist, samples: ArrayLike | None, rng: np.random.Generator, num_random: int
 ) -> Vectors:
     """Return the vectors of a regression, with directed ones for rows of tables that they miss.
 
     A circuit that can tell only a few inputs apart gets all of them.
     """
-    groups = stimulus(net, samples, rng, num_random=num_random)
-    _, directed = measure_coverage(net, groups, max_questions=_MAX_QUESTIONS)
+    groups = stimulus(netlist, samples, rng, num_random=num_random)
+    _, directed = measure_coverage(netlist, groups, max_questions=_MAX_QUESTIONS)
     parts = [*groups.values(), *([] if directed is None else [directed])]
     with suppress(NetlistError):
-        parts += all_inputs(net, limit=_MAX_EXHAUSTIVE)
+        parts += all_inputs(netlist, limit=_MAX_EXHAUSTIVE)
     features = [part for part in parts if isinstance(part, FeatureVectors)]
     trits = [part for part in parts if not isinstance(part, FeatureVectors)]
     return FeatureVectors.concatenate(features) if features else np.concatenate(trits)
@@ -135,8 +135,7 @@ def mutation_campaign(
     ToolError
         If the design cannot be built, or is wrong before anything is changed.
     """
-    text = _mutated(design, mutants)
-    model, expected = _prepared(design, text, vectors, out)
+    model, expected = _prepared(design, _wrong_entries(design, mutants), vectors, out)
     proof = MutantProof(design)
     killed: list[Mutant] = []
     refused: list[Mutant] = []
@@ -223,16 +222,18 @@ def flip_survey(
     ToolError
         If the design cannot be built, or is wrong before anything is changed.
     """
-    net = design.circuit
-    if net.head is None:
-        raise NetlistError(f"Netlist {net.name!r} has no head, so a flip can change no decision")
+    netlist = design.circuit
+    if netlist.head is None:
+        raise NetlistError(
+            f"Netlist {netlist.name!r} has no head, so a flip can change no decision"
+        )
     widths = [2 * len(plan.nets_out) if plan.registered else 0 for plan in design.plans]
     if not any(widths):
         raise NetlistError(
-            f"No layer of netlist {net.name!r} has a register whose bits could be flipped; it has "
-            f"{net.depth} layers, expected more than there are between registers"
+            f"No layer of netlist {netlist.name!r} has a register whose bits could be flipped; it "
+            f"has {netlist.depth} layers, expected more than there are between registers"
         )
-    model, expected = _prepared(design, _with_flips(design, widths), vectors, out)
+    model, expected = _prepared(design, _flips(design, widths), vectors, out)
     bits = np.arange(sum(widths))
     if num_bits is not None and num_bits < len(bits):
         bits = np.sort(np.random.default_rng(seed).choice(bits, num_bits, replace=False))
@@ -256,15 +257,12 @@ def _effects(
 
 
 def _prepared(
-    design: Design, text: str, vectors: Vectors, out: Path
+    design: Design, faults: Mapping[int, LayerFaults], vectors: Vectors, out: Path
 ) -> tuple[RtlModel, dict[str, NDArray[np.int64]]]:
     """Build a design with faults, and check that without one it does what the netlist says."""
-    path = make_directory(out) / "faulty.v"
-    write_atomically(path, _with_select(text, design.top))
-    net = design.circuit
-    faulty = dataclasses.replace(design, path=path)
-    model = build_rtl(net, faulty, out=out, has_select=True)
-    expected = _reference(net, vectors)
+    netlist = design.circuit
+    model = build_rtl(netlist, write_faulty(design, faults, out), out=out, has_select=True)
+    expected = _reference(netlist, vectors)
     results = model.results(vectors)
     expected = {name: expected[name] for name in results}
     for name, values in expected.items():
@@ -273,66 +271,48 @@ def _prepared(
     return model, expected
 
 
-def _reference(net: Netlist, vectors: Vectors) -> dict[str, NDArray[np.int64]]:
-    values = result_values(reference_model(net, [vectors], 0).results)
+def _reference(netlist: Netlist, vectors: Vectors) -> dict[str, NDArray[np.int64]]:
+    values = result_values(reference_model(netlist, [vectors], 0).results)
     return {name.removeprefix("out_"): port.astype(np.int64) for name, port in values.items()}
 
 
-def _with_select(text: str, top: str) -> str:
-    """Give the top module the input ``select``."""
-    return _replaced(
-        rf"^module {top}\s*\((.*?)\);",
-        rf"module {top}(\1, select);\n  input [31:0] select;",
-        text,
-    )
-
-
-def _replaced(pattern: str, replacement: str, text: str) -> str:
-    text, count = re.subn(pattern, replacement, text, count=1, flags=re.MULTILINE | re.DOTALL)
-    if count != 1:
-        raise ToolError(f"The Verilog has no text like {pattern!r}, so no fault can go there")
-    return text
-
-
-def _mutated(design: Design, mutants: Sequence[Mutant]) -> str:
-    net = design.circuit
-    faults: dict[int, list[str]] = {}
-    places = {}
-    for plan in design.plans:
-        position = {number: index for index, number in enumerate(plan.nets_in)}
-        for neuron, gate in enumerate(plan.gates):
-            places[gate] = (plan.level, neuron, position)
+def _wrong_entries(design: Design, mutants: Sequence[Mutant]) -> dict[int, LayerFaults]:
+    """Return the faults by which ``select`` = n makes mutant n, counted from 1."""
+    numbers: dict[int, list[int]] = {}
     for number, mutant in enumerate(mutants, start=1):
-        _, _, position = places[mutant.gate]
-        flip = wrong_planes(net, mutant)
-        conditions = [f"{design.top}.select == {number}"]
-        for source, value in ((net.a, mutant.a), (net.b, mutant.b)):
-            place = 2 * position[int(source[mutant.gate])]
-            conditions.append(f"i[{place + 1}:{place}] == 2'd{CODES[value]}")
-        fault = f"(({' && '.join(conditions)}) ? 2'd{flip} : 2'd0)"
-        faults.setdefault(mutant.gate, []).append(fault)
-    text = design.path.read_text()
-    for gate, terms in faults.items():
-        level, neuron, _ = places[gate]
-        head = (
-            rf"(^module {design.top}_layer_{level} \(.*?^  wire \[1:0\] neuron_{neuron} = )(.*?);"
-        )
-        text = _replaced(head, rf"\1(\2) ^ {' ^ '.join(terms)};", text)
-    return text
+        numbers.setdefault(mutant.gate, []).append(number)
+    faults = {}
+    for plan in design.plans:
+        terms = {
+            neuron: " ^ ".join(
+                _wrong_entry(design, plan, number, mutants[number - 1]) for number in numbers[gate]
+            )
+            for neuron, gate in enumerate(plan.gates)
+            if gate in numbers
+        }
+        faults[plan.level] = LayerFaults(neurons=terms)
+    return faults
 
 
-def _with_flips(design: Design, widths: Sequence[int]) -> str:
+def _wrong_entry(design: Design, plan: LayerPlan, number: int, mutant: Mutant) -> str:
+    """Return an expression for the planes that are wrong if a mutant acts and its row occurs."""
+    netlist = design.circuit
+    conditions = [f"{select_signal(design)} == {number}"]
+    for source, value in ((netlist.a, mutant.a), (netlist.b, mutant.b)):
+        place = 2 * plan.nets_in.index(int(source[mutant.gate]))
+        conditions.append(f"i[{place + 1}:{place}] == 2'd{CODES[value]}")
+    return f"(({' && '.join(conditions)}) ? 2'd{wrong_planes(netlist, mutant)} : 2'd0)"
+
+
+def _flips(design: Design, widths: Sequence[int]) -> dict[int, LayerFaults]:
     """Let ``select`` − 1 number the bit of a layer's register that takes the wrong value."""
-    text = design.path.read_text()
+    select = select_signal(design)
+    faults = {}
     first = 1
     for plan, width in zip(design.plans, widths, strict=True):
         if width:
-            flip = f"({width}'d1 << ({design.top}.select - {first}))"
-            hit = f"{design.top}.select >= {first} && {design.top}.select < {first + width}"
-            text = _replaced(
-                rf"(^module {design.top}_layer_{plan.level} \(.*?o <= )(\{{.*?\}});",
-                rf"\1\2 ^ (({hit}) ? {flip} : {width}'d0);",
-                text,
-            )
+            hit = f"{select} >= {first} && {select} < {first + width}"
+            flip = f"({hit}) ? {width}'d1 << ({select} - {first}) : {width}'d0"
+            faults[plan.level] = LayerFaults(output=flip)
         first += width
-    return text
+    return faults

@@ -53,18 +53,18 @@ class Verdict(Enum):
     """Some input shows it at the ports."""
 
 
-def draw_mutants(net: Netlist, count: int, rng: np.random.Generator) -> list[Mutant]:
+def draw_mutants(netlist: Netlist, count: int, rng: np.random.Generator) -> list[Mutant]:
     """Draw different mutants of a netlist; fewer if it has fewer table entries.
 
     Any entry may be drawn, one whose inputs never occur too: such a mutant is no fault at all.
     """
-    values = _values(net)
+    values = _values(netlist)
     rows = [(a, b) for a in values for b in values]
-    entries = rng.permutation(net.num_gates * len(rows))[:count]
+    entries = rng.permutation(netlist.num_gates * len(rows))[:count]
     mutants = []
     for entry in entries.tolist():
         gate, row = divmod(entry, len(rows))
-        others = [value for value in values if value != net.table[gate, row]]
+        others = [value for value in values if value != netlist.table[gate, row]]
         a, b = rows[row]
         mutants.append(Mutant(gate, a, b, int(rng.choice(others))))
     return mutants
@@ -83,17 +83,17 @@ class MutantProof:
     """
 
     def __init__(self, design: Design):
-        self._net = design.circuit
-        self._outputs: list[int] = self._net.outputs.tolist()
+        self._netlist = design.circuit
+        self._outputs: list[int] = self._netlist.outputs.tolist()
         self._aig = Aig()
-        inputs = Inputs(self._aig, self._net)
-        self._sources = list(zip(self._net.a.tolist(), self._net.b.tolist(), strict=True))
+        inputs = Inputs(self._aig, self._netlist)
+        self._sources = list(zip(self._netlist.a.tolist(), self._netlist.b.tolist(), strict=True))
         self._formulas = {
             gate: formulas
             for plan in design.plans
             for gate, formulas in zip(plan.gates, plan.formulas, strict=True)
         }
-        self._possible = possible_values(self._net, reachable_rows(self._net))
+        self._possible = possible_values(self._netlist, reachable_rows(self._netlist))
         self._right = list(inputs.trits)
         for gate, (a, b) in enumerate(self._sources):
             self._right.append(self._built(gate, self._right[a], self._right[b]))
@@ -112,7 +112,7 @@ class MutantProof:
         )
         if not self._is_possible(differs):
             verdict = Verdict.EQUIVALENT
-        elif is_visible or self._net.head is None or self._changes_a_score(wrong):
+        elif is_visible or self._netlist.head is None or self._changes_a_score(wrong):
             verdict = Verdict.VISIBLE
         else:
             verdict = Verdict.HIDDEN
@@ -129,7 +129,7 @@ class MutantProof:
         return Sweeper(self._aig).example([literal]) is not None
 
     def _changes_a_score(self, wrong: Mapping[int, Trit]) -> bool:
-        head = self._net.head
+        head = self._netlist.head
         assert head is not None
         ends = np.cumsum(head.group_sizes).tolist()
         groups = [self._outputs[start:end] for start, end in pairwise([0, *ends])]
@@ -158,7 +158,7 @@ class MutantProof:
     def _changed(self, mutant: Mutant) -> dict[int, Trit]:
         """Return the nets that are other nodes with a mutant than without it."""
         changed: dict[int, Trit] = {}
-        for gate in range(mutant.gate, self._net.num_gates):
+        for gate in range(mutant.gate, self._netlist.num_gates):
             sources = self._sources[gate]
             if gate != mutant.gate and changed.keys().isdisjoint(sources):
                 continue
@@ -166,7 +166,7 @@ class MutantProof:
             trit = self._built(gate, a, b)
             if gate == mutant.gate:
                 trit = self._mutated(mutant, trit, a, b)
-            net = self._net.num_inputs + gate
+            net = self._netlist.num_inputs + gate
             if trit != self._right[net]:
                 changed[net] = trit
         return changed
@@ -181,7 +181,7 @@ class MutantProof:
     def _mutated(self, mutant: Mutant, trit: Trit, a: Trit, b: Trit) -> Trit:
         aig = self._aig
         here = aig.both(cases(aig, a)[mutant.a + 1], cases(aig, b)[mutant.b + 1])
-        flip = wrong_planes(self._net, mutant)
+        flip = wrong_planes(self._netlist, mutant)
         minus, plus = trit
         return (
             aig.differ(minus, here) if flip & 1 else minus,
@@ -209,12 +209,12 @@ class _Wire:
         return _Wire(self.aig, self.literal ^ 1)
 
 
-def wrong_planes(net: Netlist, mutant: Mutant) -> int:
+def wrong_planes(netlist: Netlist, mutant: Mutant) -> int:
     """Return which planes of the gate are wrong in the row of a mutant."""
-    values = _values(net)
+    values = _values(netlist)
     row = values.index(mutant.a) * len(values) + values.index(mutant.b)
-    return CODES[int(net.table[mutant.gate, row])] ^ CODES[mutant.value]
+    return CODES[int(netlist.table[mutant.gate, row])] ^ CODES[mutant.value]
 
 
-def _values(net: Netlist) -> list[int]:
-    return [int(value) for value in truth_values(net.valence)]
+def _values(netlist: Netlist) -> list[int]:
+    return [int(value) for value in truth_values(netlist.valence)]
