@@ -50,6 +50,18 @@ def test_the_page_has_every_room():
     assert set(allowed()) == {room(module) for module in MODULES} - {"trilut"}
 
 
+def test_the_page_names_files_that_are_there():
+    text = PAGE.read_text()
+    named = re.findall(r"`((?:\w+/)+\w+\.(?:py|md))`", text)
+    assert len(named) > 30
+    packages = {module for module, path in MODULES.items() if path.name == "__init__.py"}
+    places = (ROOT, ROOT / "src" / "trilut")
+    assert [name for name in named if not any((place / name).is_file() for place in places)] == []
+    tree = text.partition("src/trilut/\n")[2].partition("```")[0]
+    folders = re.findall(r"^ *(\w+)/", tree, flags=re.MULTILINE)
+    assert {name.rpartition(".")[2] for name in packages} - {"trilut"} == set(folders)
+
+
 def test_a_room_imports_rooms_above_it_only():
     above = {"trilut"}
     for name, rooms in allowed().items():
