@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+
+from trilut.synth.yosys import Bit, Cell, Module
 
 __all__ = ["open_carries"]
 
@@ -11,7 +12,7 @@ _NEXUS = "CCU2"
 _CONSTANTS = {"VLO": "0", "VHI": "1"}
 
 
-def open_carries(module: Mapping[str, Any]) -> int:
+def open_carries(module: Module) -> int:
     """Open the ends of the carry chains of a Lattice design, and return how many were opened.
 
     nextpnr spends a slice wherever a chain begins with a constant, and another one wherever it ends
@@ -45,7 +46,7 @@ def open_carries(module: Mapping[str, Any]) -> int:
     return opened
 
 
-def _constants(module: Mapping[str, Any]) -> dict[int, str]:
+def _constants(module: Module) -> dict[Bit, str]:
     """Return the bits that cells of the part hold at 0 or 1."""
     return {
         bits[0]: _CONSTANTS[cell["type"]]
@@ -55,9 +56,9 @@ def _constants(module: Mapping[str, Any]) -> dict[int, str]:
     }
 
 
-def _reads(module: Mapping[str, Any]) -> Counter[int | str]:
+def _reads(module: Module) -> Counter[Bit]:
     """Count how often each bit is read."""
-    reads: Counter[int | str] = Counter()
+    reads: Counter[Bit] = Counter()
     for port in module["ports"].values():
         if port["direction"] != "input":
             reads.update(port["bits"])
@@ -68,14 +69,14 @@ def _reads(module: Mapping[str, Any]) -> Counter[int | str]:
     return reads
 
 
-def _kills(
-    cell: Mapping[str, Any], position: int, constants: Mapping[int, str] | None = None
-) -> bool:
+def _kills(cell: Cell, position: int, constants: Mapping[Bit, str] | None = None) -> bool:
     """Say whether a position of a cell never propagates, whatever its pins that vary."""
     text = cell["parameters"][f"INIT{position}"]
     table = int(text, 16) if text.startswith("0x") else int(text, 2)
     bits = [cell["connections"][f"{pin}{position}"][0] for pin in "ABCD"]
-    values = [(constants or {}).get(bit, bit) for bit in bits]
+    values: list[Bit] = (
+        bits if constants is None else [constants.get(bit, str(bit)) for bit in bits]
+    )
     for row in range(16):
         possible = all(value != str(1 - (row >> pin & 1)) for pin, value in enumerate(values))
         if possible and table >> row & 1:

@@ -1,12 +1,13 @@
 """Pairs of lookup tables in one place of a part, as vendors' packers put them there."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 from trilut.synth.graph import cell_levels
+from trilut.synth.yosys import Cell, Module
 
 __all__ = ["combine_tables"]
 
@@ -31,7 +32,7 @@ class _Lut:
     level: int
 
 
-def combine_tables(module: Mapping[str, Any], kind: Callable[[str], str | None]) -> int:
+def combine_tables(module: Module, kind: Callable[[str], str | None]) -> int:
     """Put tables that share inputs into LUT6_2 of Xilinx parts, and return how many pairs that is.
 
     A LUT6_2 is two tables of the same five inputs, which take the place of one LUT6. Tables with at
@@ -62,7 +63,7 @@ def combine_tables(module: Mapping[str, Any], kind: Callable[[str], str | None])
     return count
 
 
-def _read(name: str, cell: Mapping[str, Any], level: int) -> _Lut:
+def _read(name: str, cell: Cell, level: int) -> _Lut:
     wires = cell["connections"]
     inputs = tuple(wires[f"I{pin}"][0] for pin in range(_TABLES[cell["type"]]))
     return _Lut(name, int(cell["parameters"]["INIT"], 2), inputs, wires["O"][0], level)
@@ -86,7 +87,7 @@ def _by_sharing(luts: Sequence[_Lut]) -> Iterable[tuple[_Lut, _Lut]]:
     return ((luts[a], luts[b]) for a, b in ordered)
 
 
-def _pair(first: _Lut, second: _Lut, cell: Mapping[str, Any]) -> dict[str, Any]:
+def _pair(first: _Lut, second: _Lut, cell: Cell) -> Cell:
     """Return the LUT6_2 of two tables, in the place of a cell.
 
     Its output O6 is the upper half of the table while the last pin is 1, and O5 the lower half.

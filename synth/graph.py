@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
-from typing import Any
 
 from trilut.errors import ToolError
+from trilut.synth.yosys import Cell, Module
 
 __all__ = ["CARRY_INPUTS", "Driver", "cell_levels", "drivers", "evaluation_order", "inputs"]
 
@@ -15,7 +15,7 @@ CARRY_INPUTS = frozenset({"CIN", "CI"})
 """What the families call the port where a carry chain goes on."""
 
 
-def drivers(module: Mapping[str, Any]) -> dict[int, Driver]:
+def drivers(module: Module) -> dict[int, Driver]:
     """Return what drives each bit of a flattened module; ports and constants are not in it."""
     return {
         bit: (name, port, index)
@@ -27,7 +27,7 @@ def drivers(module: Mapping[str, Any]) -> dict[int, Driver]:
     }
 
 
-def inputs(cell: Mapping[str, Any]) -> Iterator[tuple[str, int | str]]:
+def inputs(cell: Cell) -> Iterator[tuple[str, int | str]]:
     """Give the port and the bit of each input of a cell; a constant bit is text."""
     for port, bits in cell["connections"].items():
         if cell["port_directions"][port] != "output":
@@ -36,7 +36,7 @@ def inputs(cell: Mapping[str, Any]) -> Iterator[tuple[str, int | str]]:
 
 
 def evaluation_order(
-    module: Mapping[str, Any],
+    module: Module,
     driver: Mapping[int, Driver],
     is_register: Callable[[str], bool],
 ) -> list[str]:
@@ -66,7 +66,7 @@ def evaluation_order(
         ) from error
 
 
-def cell_levels(module: Mapping[str, Any], kind: Callable[[str], str | None]) -> dict[str, int]:
+def cell_levels(module: Module, kind: Callable[[str], str | None]) -> dict[str, int]:
     """Count the cells on the longest path from registers or ports to each of a flattened module.
 
     Along a carry chain the carry is fast, so all of its cells count as one. Registers are not in

@@ -15,6 +15,7 @@ from trilut.synth.graph import cell_levels
 from trilut.synth.result import Cells
 from trilut.synth.signals import Signals
 from trilut.synth.target import FREE, KINDS, ClockSource, PortRegister, Target
+from trilut.synth.yosys import Bit, Cell, Module, Port
 
 __all__ = ["PORT_BLOCK", "TOP_BLOCK", "Areas", "MappedDesign"]
 
@@ -50,11 +51,11 @@ class MappedDesign:
 
     def __init__(self, path: Path, top: str):
         self._document: dict[str, Any] = json.loads(read_bytes(path))
-        self._modules: Mapping[str, Any] = self._document["modules"]
-        self._top: dict[str, Any] = self._modules[top]
+        self._modules: Mapping[str, Module] = self._document["modules"]
+        self._top: Module = self._modules[top]
 
     @property
-    def module(self) -> dict[str, Any]:
+    def module(self) -> Module:
         """The top module, as Yosys writes it."""
         return self._top
 
@@ -74,7 +75,7 @@ class MappedDesign:
         return {name: _cells(types[name], target, areas) for name in sorted(types, key=_order)}
 
     def _cells(
-        self, module: Mapping[str, Any], path: tuple[str, ...]
+        self, module: Module, path: tuple[str, ...]
     ) -> Iterator[tuple[tuple[str, ...], str]]:
         """Give the instance path and the type of every cell."""
         for name, cell in module["cells"].items():
@@ -89,7 +90,8 @@ class MappedDesign:
         A register knows the line that declares it. The rest of the logic has only the path in its
         name, which is that of the nearest signal that was left.
         """
-        attributes = self._top["cells"].get(cell, {}).get("attributes", {})
+        cells = self._top["cells"]
+        attributes = cells[cell].get("attributes", {}) if cell in cells else {}
         if source := _LINE.match(attributes.get("src", "")):
             for first, last, block in self._scopes():
                 if first <= int(source[1]) <= last:
@@ -138,7 +140,7 @@ class MappedDesign:
         ]
         return sum(combine_tables(module, target.kind) for module in leaves)
 
-    def _is_submodule(self, cell: Mapping[str, Any]) -> bool:
+    def _is_submodule(self, cell: Cell) -> bool:
         """Say whether a cell is a module of the design; those of the part are black boxes."""
         definition = self._modules.get(cell["type"])
         return definition is not None and "blackbox" not in definition["attributes"]
@@ -155,7 +157,8 @@ class MappedDesign:
         nextpnr removes nothing. A design without a clock gets one, and ``source`` drives it.
         """
         ports = self._top["ports"]
-        clock = ports.pop(_CLOCK, None) or {"direction": "input", "bits": [self._free_bit()]}
+        unclocked: Port = {"direction": "input", "bits": [self._free_bit()]}
+        clock = ports.pop(_CLOCK, unclocked)
         clock_bit = clock["bits"][0]
         self._top["ports"] = {_CLOCK: clock}
         if source is not None:
@@ -172,12 +175,14 @@ class MappedDesign:
                     count += 1
         return count
 
-    def _drive_clock(self, source: ClockSource, clock: Mapping[str, Any]) -> None:
+    def _drive_clock(self, source: ClockSource, clock: Port) -> None:
         """Put a cell between the pin of the clock and the design, or in the place of the pin."""
         connections = {source.output: clock["bits"]}
         self._top["ports"] = {}
         if source.input:
-            pin = [1 + max(self._free_bit(), clock["bits"][0])]
+            # A design without a clock has a bit for it that no cell has yet.
+            taken = [bit for bit in clock["bits"] if isinstance(bit, int)]
+            pin: list[Bit] = [1 + max(self._free_bit(), *taken)]
             connections[source.input] = pin
             self._top["ports"] = {_CLOCK: {**clock, "bits": pin}}
             # nextpnr knows a port by the net of its name, which is now another.
@@ -193,7 +198,7 @@ class MappedDesign:
             "connections": connections,
         }
 
-    def _bits_read(self, ports: Iterable[Mapping[str, Any]]) -> set[int | str]:
+    def _bits_read(self, ports: Iterable[Port]) -> set[int | str]:
         """Return the bits that a cell or an output reads."""
         groups = [port["bits"] for port in ports if port["direction"] != "input"]
         for cell in self._top["cells"].values():
@@ -253,9 +258,7 @@ def _texts(parameters: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _register_cell(
-    register: PortRegister, clock: int, bit: int, *, is_input: bool
-) -> dict[str, Any]:
+def _register_cell(register: PortRegister, clock: Bit, bit: Bit, *, is_input: bool) -> Cell:
     return {
         "hide_name": 0,
         "type": register.cell,

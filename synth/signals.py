@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
+
+from trilut.synth.yosys import Bit, Cell, Module
 
 __all__ = ["Signals"]
 
@@ -22,10 +23,10 @@ class Signals:
         The module, as Yosys writes it in JSON.
     """
 
-    def __init__(self, module: Mapping[str, Any]):
-        self._cells: Mapping[str, Any] = module["cells"]
-        self._bits: dict[str, int] = {}
-        self._known: dict[int, str] = {}
+    def __init__(self, module: Module):
+        self._cells: Mapping[str, Cell] = module["cells"]
+        self._bits: dict[str, Bit] = {}
+        self._known: dict[Bit, str] = {}
         for name, net in module["netnames"].items():
             offset, is_vector = net.get("offset", 0), len(net["bits"]) > 1
             for index, bit in enumerate(net["bits"], start=offset):
@@ -53,11 +54,11 @@ class Signals:
         after = (self._output(name) for name in self._readers(bit))
         return next((self._known[b] for b in (bit, *after) if b in self._known), "")
 
-    def _output(self, cell: str) -> int | None:
-        wires = self._cells.get(cell, {}).get("connections", {})
+    def _output(self, cell: str) -> Bit | None:
+        wires = self._cells[cell]["connections"] if cell in self._cells else {}
         return next((wires[pin][0] for pin in _OUTPUTS if wires.get(pin)), None)
 
-    def _readers(self, bit: int) -> list[str]:
+    def _readers(self, bit: Bit) -> list[str]:
         """Return the registers that take a bit."""
         return [
             name

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from trilut.circuit.interface import Interface
 from trilut.circuit.trit import TRIT_BITS, pack_trits
 from trilut.synth.asic.boolean import Bits
+from trilut.synth.yosys import Module
 
 __all__ = ["Traffic", "design_traffic"]
 
@@ -43,12 +43,12 @@ class Traffic:
     latency: int = 40
     packet: Mapping[str, int] = field(default_factory=dict)
 
-    def reaches(self, module: Mapping[str, Any]) -> bool:
+    def reaches(self, module: Module) -> bool:
         """Say whether this is how a module takes its vectors."""
         return (_BEAT in module["ports"]) == bool(self.packet)
 
     def drive(
-        self, module: Mapping[str, Any], num_streams: int, rng: np.random.Generator
+        self, module: Module, num_streams: int, rng: np.random.Generator
     ) -> Iterator[dict[str, Bits]]:
         """Give the values [stream, bit] of the input ports, cycle by cycle without end."""
         widths = {

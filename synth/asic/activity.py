@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from trilut.synth.asic.sta import loads
 from trilut.synth.graph import drivers, evaluation_order
 from trilut.synth.result import Energy
 from trilut.synth.traffic import Traffic
+from trilut.synth.yosys import Cell, Module
 
 __all__ = ["Simulation", "estimate_energy"]
 
@@ -34,7 +34,7 @@ class Simulation:
         How many streams.
     """
 
-    def __init__(self, module: Mapping[str, Any], library: Library, num_streams: int):
+    def __init__(self, module: Module, library: Library, num_streams: int):
         self._module = module
         self._num_streams = num_streams
         cells = module["cells"].items()
@@ -89,7 +89,7 @@ class Simulation:
         return pins | dict(zip(known.state_names, states, strict=False))
 
     def _read(
-        self, cell: Mapping[str, Any], known: LibraryCell, values: Mapping[int | str, Bits]
+        self, cell: Cell, known: LibraryCell, values: Mapping[int | str, Bits]
     ) -> Iterator[tuple[str, list[int | str]]]:
         for pin, bits in cell["connections"].items():
             if bits and bits[0] in values and not known.pins[pin].is_output:
@@ -97,7 +97,7 @@ class Simulation:
 
     def _output(
         self,
-        cell: Mapping[str, Any],
+        cell: Cell,
         known: LibraryCell,
         pins: Mapping[str, Bits],
         values: dict[int | str, Bits],
@@ -108,7 +108,7 @@ class Simulation:
 
 
 def estimate_energy(
-    module: Mapping[str, Any], library: Library, traffic: Traffic | None = None
+    module: Module, library: Library, traffic: Traffic | None = None
 ) -> Energy | None:
     """Estimate the energy of a clock cycle when random vectors come at full throughput.
 
@@ -183,7 +183,7 @@ def _mean(groups: tuple[Mapping[str, Table], ...], edge: str, load: float) -> fl
 
 
 def _count_edges(
-    module: Mapping[str, Any], library: Library, traffic: Traffic, num_cycles: int
+    module: Module, library: Library, traffic: Traffic, num_cycles: int
 ) -> tuple[dict[int, int], dict[int, int], list[int]]:
     simulation = Simulation(module, library, _STREAMS)
     inputs = traffic.drive(module, _STREAMS, np.random.default_rng(0))

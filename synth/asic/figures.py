@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections import Counter
-from typing import Any
 
 from trilut.synth.asic.activity import estimate_energy
 from trilut.synth.asic.library import Library
@@ -10,6 +9,7 @@ from trilut.synth.asic.sta import slowest_path
 from trilut.synth.mapped import MappedDesign
 from trilut.synth.result import Asic, Hop, SynthesisResult, Timing
 from trilut.synth.traffic import Traffic
+from trilut.synth.yosys import Module
 
 __all__ = ["CONSTRAINTS", "METHOD", "AsicDesign", "mapping_script"]
 
@@ -64,7 +64,7 @@ class AsicDesign:
             result, asic=asic, timing=self._timing(frequency), port_registers=ports
         )
 
-    def _asic(self, module: dict[str, Any]) -> Asic:
+    def _asic(self, module: Module) -> Asic:
         library = self._library
         counts = Counter(
             cell["type"] for cell in module["cells"].values() if cell["type"] in library.cells

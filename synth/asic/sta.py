@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from trilut.errors import FormatError
 from trilut.synth.asic.liberty import Table
 from trilut.synth.asic.library import Arc, Library, LibraryCell
 from trilut.synth.graph import drivers, evaluation_order
+from trilut.synth.yosys import Cell, Module
 
 __all__ = ["Stage", "loads", "slowest_path"]
 
@@ -54,7 +54,7 @@ class Stage:
 Arrivals = dict[int, dict[str, Stage]]
 
 
-def loads(module: Mapping[str, Any], library: Library) -> dict[int, float]:
+def loads(module: Module, library: Library) -> dict[int, float]:
     """Return the capacitance of the pins that each bit drives."""
     result: dict[int, float] = {}
     for cell in module["cells"].values():
@@ -67,7 +67,7 @@ def loads(module: Mapping[str, Any], library: Library) -> dict[int, float]:
     return result
 
 
-def slowest_path(module: Mapping[str, Any], library: Library) -> list[Stage]:
+def slowest_path(module: Module, library: Library) -> list[Stage]:
     """Find the slowest path from register to register of a flattened module.
 
     The clock is ideal, with the steepest edge of the tables. A cell takes the worst time and the
@@ -112,7 +112,7 @@ def slowest_path(module: Mapping[str, Any], library: Library) -> list[Stage]:
     return path[::-1]
 
 
-def _check_delays(module: Mapping[str, Any], library: Library) -> None:
+def _check_delays(module: Module, library: Library) -> None:
     used = {
         (cell["type"], pin)
         for cell in module["cells"].values()
@@ -132,7 +132,7 @@ def _check_delays(module: Mapping[str, Any], library: Library) -> None:
                 )
 
 
-def _bit(cell: Mapping[str, Any], pin: str) -> int | None:
+def _bit(cell: Cell, pin: str) -> int | None:
     bits = cell["connections"].get(pin, [])
     return bits[0] if bits and isinstance(bits[0], int) else None
 
@@ -169,7 +169,7 @@ def _look_up(table: Table, slew: float | None, load: float) -> float:
 
 
 def _start(
-    name: str, cell: Mapping[str, Any], known: LibraryCell, load: Mapping[int, float], to: Arrivals
+    name: str, cell: Cell, known: LibraryCell, load: Mapping[int, float], to: Arrivals
 ) -> None:
     for pin_name, pin in known.pins.items():
         bit = _bit(cell, pin_name)
@@ -182,7 +182,7 @@ def _start(
 
 
 def _pass(
-    name: str, cell: Mapping[str, Any], known: LibraryCell, load: Mapping[int, float], to: Arrivals
+    name: str, cell: Cell, known: LibraryCell, load: Mapping[int, float], to: Arrivals
 ) -> None:
     for pin_name, pin in known.pins.items():
         bit = _bit(cell, pin_name)
@@ -209,9 +209,7 @@ def _causes(sense: str, begin: str, end: str) -> bool:
     return begin != end if sense == "negative_unate" else True
 
 
-def _ends(
-    name: str, cell: Mapping[str, Any], known: LibraryCell, arrivals: Arrivals
-) -> list[Stage]:
+def _ends(name: str, cell: Cell, known: LibraryCell, arrivals: Arrivals) -> list[Stage]:
     stages = []
     for pin_name, pin in known.pins.items():
         bit = _bit(cell, pin_name)
