@@ -2,12 +2,9 @@
 
 import statistics
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 __all__ = ["Asic", "Cells", "Energy", "Hop", "SynthesisResult", "Timing", "Utilization"]
-
-_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,50 +253,3 @@ class SynthesisResult:
     asic: Asic | None = None
     incomplete: str = ""
     counted: str = "after mapping, before packing"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold; ``fmax_mhz`` is None without timing.
-
-        Keys may be added; one that changes its meaning raises ``schema``.
-        """
-        timing = self.timing
-        return {
-            "schema": _VERSION,
-            "target": self.target,
-            "title": self.title,
-            "device": self.device,
-            **asdict(self.cells),
-            "blocks": {name: asdict(cells) for name, cells in self.blocks.items()},
-            "blocks_method": "each block mapped on its own",
-            "utilization": {
-                kind: {"used": use.used, "available": use.available, "share": round(use.share, 4)}
-                for kind, use in self.utilization.items()
-            },
-            "fmax_mhz": None if timing is None else round(timing.fmax_mhz, 2),
-            "period_ns": None if timing is None else round(timing.period_ns, 3),
-            "goal_mhz": None if timing is None else timing.goal_mhz,
-            "timing_method": "none" if timing is None else timing.method,
-            "fmax_seeds_mhz": {} if timing is None else _rounded(timing.seeds),
-            "fmax_spread_mhz": None if timing is None else _rounded(timing.spread_mhz),
-            "critical_path": []
-            if timing is None
-            else [asdict(hop) for hop in timing.critical_path],
-            "levels": self.levels,
-            "levels_method": "cells on the longest path, not timing",
-            "asic": None if self.asic is None else _asic_dict(self.asic),
-            "incomplete": self.incomplete,
-            "port_registers": self.port_registers,
-            "tools": dict(self.tools),
-            "seconds": {step: round(seconds, 1) for step, seconds in self.seconds.items()},
-        }
-
-
-def _rounded(values: Mapping[Any, float]) -> dict[str, float]:
-    return {str(name): round(value, 2) for name, value in values.items()}
-
-
-def _asic_dict(asic: Asic) -> dict[str, Any]:
-    document = asdict(asic)
-    if asic.energy is not None:
-        document["energy"] |= {"vector_pj": asic.energy.vector_pj, "is_estimate": True}
-    return document

@@ -8,6 +8,7 @@ from circuits import random_netlist
 from trilut.circuit.trit import pack_trits
 from trilut.errors import FormatError, ToolError
 from trilut.hdl import HardwareOptions, write_logic, write_verilog
+from trilut.report.synthesis import result_document
 from trilut.synth import SynthesisSettings, load_target, synthesize
 from trilut.synth.asic.activity import Simulation, estimate_energy
 from trilut.synth.asic.liberty import parse_liberty
@@ -294,7 +295,7 @@ def test_every_driven_packet_is_classified(tmp_path):
 @pytest.mark.synth
 def test_result_of_an_asic(logic):
     _, result, _ = logic
-    document = result.to_dict()
+    document = result_document(result)
     assert json.loads(json.dumps(document)) == document
     asic = document["asic"]
     assert asic["is_invented"]

@@ -8,6 +8,7 @@ import pytest
 from clock import skip_an_hour_when_there
 
 from trilut.errors import ToolError
+from trilut.report.synthesis import result_document
 from trilut.synth import Cache, SynthesisError, SynthesisSettings, load_target, synthesize
 from trilut.synth.warm_up import warm_up
 
@@ -147,7 +148,7 @@ def test_timing(result):
 
 
 def test_result_as_plain_values(result):
-    document = result.to_dict()
+    document = result_document(result)
     assert json.loads(json.dumps(document)) == document
     assert document["target"] == "ecp5"
     assert document["device"] == "LFE5U-25F-6BG381C"
@@ -225,7 +226,7 @@ def test_several_seeds(result, cache, tmp_path, monkeypatch):
     assert found.timing.seeds == {2: 102, 3: 103, 4: 104, 5: 105}
     assert found.timing.fmax_mhz == 103
     assert found.timing.spread_mhz == {"min": 102, "median": 103.5, "max": 105}
-    document = found.to_dict()
+    document = result_document(found)
     assert document["fmax_seeds_mhz"] == {"2": 102, "3": 103, "4": 104, "5": 105}
     assert document["utilization"] == {"lut4": {"used": 7, "available": 9, "share": 0.7778}}
     assert set(found.seconds) == {
@@ -254,7 +255,7 @@ def test_area_of_a_design_that_cannot_be_routed(result, cache, tmp_path, monkeyp
     )
     assert (partial.cells, partial.blocks) == (result.cells, result.blocks)
     assert (partial.timing, partial.levels) == (None, result.levels)
-    assert partial.to_dict()["incomplete"] == partial.incomplete
+    assert result_document(partial)["incomplete"] == partial.incomplete
 
 
 def test_same_seed_same_result(result, tmp_path):
@@ -277,7 +278,7 @@ def test_design_of_constants_has_no_timing(tmp_path):
     text = "module t(input clk, input a, output y);\nassign y = 1;\nendmodule\n"
     result = synthesize(write(tmp_path, text), "t", ECP5, out=tmp_path, blocks=False)
     assert result.timing is None
-    assert result.to_dict()["fmax_mhz"] is None
+    assert result_document(result)["fmax_mhz"] is None
 
 
 def test_target_without_place_and_route(tmp_path):

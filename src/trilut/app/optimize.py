@@ -2,8 +2,9 @@
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from trilut.circuit.format import load, save
 from trilut.circuit.netlist import Netlist
@@ -12,7 +13,40 @@ from trilut.measure.evaluation import evaluate_split
 from trilut.measure.matching import features_for, netlist_dataset, samples_for
 from trilut.measure.narrow import drop_features, narrow_features, search_feature_bits
 
-__all__ = ["optimize_file"]
+__all__ = ["Optimization", "optimize_file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Optimization:
+    """A netlist before and after.
+
+    Parameters
+    ----------
+    before, after : Netlist
+        The circuits.
+    accuracy : tuple of float, optional
+        Their accuracies on the test set, if they may differ.
+    """
+
+    before: Netlist
+    after: Netlist
+    accuracy: tuple[float, float] | None = None
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What changed, by name."""
+        facts: dict[str, object] = {
+            "gates_before": self.before.num_gates,
+            "gates_after": self.after.num_gates,
+            "layers_before": self.before.depth,
+            "layers_after": self.after.depth,
+        }
+        if self.accuracy is not None:
+            facts["accuracy_before"], facts["accuracy_after"] = self.accuracy
+        if self.after.encoder is not None:
+            facts["features"] = len(self.after.encoder.features)
+            facts["feature_bits"] = _feature_bits(self.after)
+        return facts
 
 
 def optimize_file(
@@ -22,7 +56,7 @@ def optimize_file(
     lossy: bool = False,
     feature_bits: int | Literal["auto"] | None = None,
     unread: bool = True,
-) -> dict[str, Any]:
+) -> Optimization:
     """Optimise a netlist file into another one, and return what changed.
 
     The options ``lossy`` and ``feature_bits`` change what the circuit computes. For them the
@@ -55,23 +89,17 @@ def optimize_file(
     smaller = optimize(smaller, training_trits=trits).netlist
     if not unread:
         smaller = drop_features(smaller)
-    facts: dict[str, Any] = {
-        "gates_before": netlist.num_gates,
-        "gates_after": smaller.num_gates,
-        "layers_before": netlist.depth,
-        "layers_after": smaller.depth,
-    }
+    accuracy = None
     if dataset is not None:
-        for when, circuit in (("before", netlist), ("after", smaller)):
-            test = samples_for(circuit, dataset)
-            facts[f"accuracy_{when}"] = evaluate_split(circuit, test).accuracy
+        before, after = (
+            evaluate_split(circuit, samples_for(circuit, dataset)).accuracy
+            for circuit in (netlist, smaller)
+        )
+        accuracy = before, after
         change = {"lossy": lossy, "feature_bits": _feature_bits(smaller) if feature_bits else None}
-        smaller = _with_change(smaller, change, facts["accuracy_after"])
-    if smaller.encoder is not None:
-        facts["features"] = len(smaller.encoder.features)
-        facts["feature_bits"] = _feature_bits(smaller)
+        smaller = _with_change(smaller, change, after)
     save(smaller, output)
-    return facts
+    return Optimization(netlist, smaller, accuracy)
 
 
 def _feature_bits(netlist: Netlist) -> int | None:
@@ -80,7 +108,7 @@ def _feature_bits(netlist: Netlist) -> int | None:
     return max(feature.bits for feature in netlist.encoder.features)
 
 
-def _with_change(netlist: Netlist, change: Mapping[str, Any], accuracy: float) -> Netlist:
+def _with_change(netlist: Netlist, change: Mapping[str, object], accuracy: float) -> Netlist:
     """Say in a netlist how it came to mean something else, and what that has on the test set."""
     earlier = netlist.provenance.get("changes")
     changes = [*earlier, change] if isinstance(earlier, list) else [change]

@@ -74,7 +74,7 @@ def _optimize(args: argparse.Namespace) -> None:
         lossy=args.lossy,
         feature_bits=args.feature_bits,
         unread=not args.drop_features,
-    )
+    ).facts
     print_result(args, str(args.output), {key: str(value) for key, value in facts.items()}, facts)
 
 

@@ -6,7 +6,7 @@ the page and the report of a flow are made from the same tables of that section.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
@@ -22,7 +22,7 @@ from trilut.report.plots import section_figures
 from trilut.report.summary import netlist_facts, percent, plain
 from trilut.report.tables import Table, two_columns
 from trilut.synth.path import PathStep, name_path, path_text
-from trilut.synth.result import SynthesisResult
+from trilut.synth.result import Asic, SynthesisResult
 
 if TYPE_CHECKING:
     from trilut.hdl import Design
@@ -34,6 +34,7 @@ __all__ = [
     "make_section",
     "make_synthesis_report",
     "read_synthesis_report",
+    "result_document",
     "section_cards",
     "section_rows",
     "section_tables",
@@ -42,6 +43,7 @@ __all__ = [
 
 FORMAT = "trilut-synthesis"
 _VERSION = 1
+_SCHEMA = 1
 
 _KINDS = {
     "lut4": "LUT4",
@@ -121,7 +123,7 @@ class SynthesisReport:
 def make_section(synthesis: "Synthesis", choice: "PipelineChoice | None" = None) -> dict[str, Any]:
     """Put together what is known of a design on a target, as values that JSON can hold.
 
-    It is what :meth:`SynthesisResult.to_dict` says and, beside it, ``latency_cycles``,
+    It is what :func:`result_document` says and, beside it, ``latency_cycles``,
     ``conventions`` (what is counted, and how), ``figures`` that follow from the rest, and ``path``,
     the critical path by layers and neurons.
 
@@ -134,7 +136,7 @@ def make_section(synthesis: "Synthesis", choice: "PipelineChoice | None" = None)
     neurons = {f"layer_{plan.level}": len(plan.gates) for plan in design.plans}
     steps = name_path(result.timing.critical_path if result.timing else (), design.classifier)
     section = {
-        **result.to_dict(),
+        **result_document(result),
         "pipeline": design.options.pipeline,
         "latency_cycles": design.interface.latency,
         "vector_cycles": design.interface.num_beats,
@@ -145,6 +147,52 @@ def make_section(synthesis: "Synthesis", choice: "PipelineChoice | None" = None)
     section["conventions"] = _conventions(design, result)
     section["figures"] = _figures(section)
     return section if choice is None else section | {"pipeline_choice": plain(choice)}
+
+
+def result_document(result: SynthesisResult) -> dict[str, Any]:
+    """Return what the tools found as JSON can hold it; ``fmax_mhz`` is None without timing.
+
+    Keys may be added; one that changes its meaning raises ``schema``.
+    """
+    timing = result.timing
+    return {
+        "schema": _SCHEMA,
+        "target": result.target,
+        "title": result.title,
+        "device": result.device,
+        **asdict(result.cells),
+        "blocks": {name: asdict(cells) for name, cells in result.blocks.items()},
+        "blocks_method": "each block mapped on its own",
+        "utilization": {
+            kind: {"used": use.used, "available": use.available, "share": round(use.share, 4)}
+            for kind, use in result.utilization.items()
+        },
+        "fmax_mhz": None if timing is None else round(timing.fmax_mhz, 2),
+        "period_ns": None if timing is None else round(timing.period_ns, 3),
+        "goal_mhz": None if timing is None else timing.goal_mhz,
+        "timing_method": "none" if timing is None else timing.method,
+        "fmax_seeds_mhz": {} if timing is None else _rounded(timing.seeds),
+        "fmax_spread_mhz": None if timing is None else _rounded(timing.spread_mhz),
+        "critical_path": [] if timing is None else [asdict(hop) for hop in timing.critical_path],
+        "levels": result.levels,
+        "levels_method": "cells on the longest path, not timing",
+        "asic": None if result.asic is None else _asic_dict(result.asic),
+        "incomplete": result.incomplete,
+        "port_registers": result.port_registers,
+        "tools": dict(result.tools),
+        "seconds": {step: round(seconds, 1) for step, seconds in result.seconds.items()},
+    }
+
+
+def _rounded(values: Mapping[Any, float]) -> dict[str, float]:
+    return {str(name): round(value, 2) for name, value in values.items()}
+
+
+def _asic_dict(asic: Asic) -> dict[str, Any]:
+    document = asdict(asic)
+    if asic.energy is not None:
+        document["energy"] |= {"vector_pj": asic.energy.vector_pj, "is_estimate": True}
+    return document
 
 
 def make_synthesis_report(
