@@ -181,6 +181,26 @@ def test_a_small_file_that_holds_much_is_not_read_to_its_end(reader, tmp_path):
 
 
 @pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000000000,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': " + "(" * 9000,
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
+    ],
+    ids=["large", "deep", "negative"],
+)
+def test_an_array_that_lies_about_its_shape(header, tmp_path):
+    path = tmp_path / "data.npz"
+    text = header.encode() + b"\n"
+    with zipfile.ZipFile(path, "w") as archive:
+        content = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + bytes(64)
+        archive.writestr("x.npy", content)
+    assert read_error("npz", path).startswith(
+        f"{str(path)!r} is not an .npz file of plain arrays: "
+    )
+
+
+@pytest.mark.parametrize(
     ("reader", "title"), [("target", "Target file {path!r}"), ("board", "{path!r}")]
 )
 def test_a_name_of_many_parts_does_not_take_memory_by_their_square(reader, title, tmp_path):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from trilut import digest
-from trilut.app.flow import train_to_directory
+from trilut.app.train import train_to_directory
 from trilut.data import load_dataset
 from trilut.errors import FormatError
 from trilut.training import TrainingConfig, TrainingError, train

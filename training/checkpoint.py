@@ -10,7 +10,6 @@ import hashlib
 import io
 import json
 import time
-import zipfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar
@@ -21,8 +20,9 @@ import numpy as np
 from jax.experimental.multihost_utils import broadcast_one_to_all, process_allgather
 from numpy.typing import NDArray
 
+from trilut.archive import read_arrays
 from trilut.errors import FormatError
-from trilut.files import check_archive, make_directory, parse_json, read_bytes, write_atomically
+from trilut.files import make_directory, parse_json, read_bytes, write_atomically
 from trilut.training.config import TrainingConfig, TrainingError
 from trilut.training.samples import TrainingSamples
 from trilut.training.step import Learned, State
@@ -219,15 +219,14 @@ class Journal:
             if hashlib.sha256(content).hexdigest() != document["sha256"]:
                 raise self._damaged("its arrays have another checksum")
             # Never compressed, so its arrays are not larger than the file.
-            check_archive(io.BytesIO(content), str(document["arrays"]), len(content))
-            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-                state, kept = _fill((fresh.state, fresh.kept), [arrays[name] for name in arrays])
+            arrays = read_arrays(io.BytesIO(content), str(document["arrays"]), len(content))
+            state, kept = _fill((fresh.state, fresh.kept), list(arrays.values()))
             rate = float(document["settings"]["learning_rate"])
             history = tuple(_measurement(line, rate) for line in document["history"])
             return Snapshot(state, kept, float(document["kept_accuracy"]), history)
         except FormatError as error:
             raise self._damaged(str(error)) from error
-        except (ValueError, KeyError, TypeError, MemoryError, zipfile.BadZipFile) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise self._damaged(f"{type(error).__name__}: {error}") from error
 
     def _check(self, document: dict[str, Any]) -> None:

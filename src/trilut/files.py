@@ -8,19 +8,17 @@ import stat
 import sys
 import tempfile
 import tomllib
-import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from trilut.errors import FormatError, ToolError
 from trilut.scratch import scratch_directory
 
 __all__ = [
     "cache_directory",
-    "check_archive",
     "check_nesting",
     "decompress",
     "make_directory",
@@ -111,23 +109,6 @@ def decompress(content: bytes, title: str, most: int) -> bytes:
         return _read(gzip.GzipFile(fileobj=io.BytesIO(content)), title, most)
     except (OSError, EOFError, zlib.error) as error:
         raise FormatError(f"{title!r} is not a complete gzip file: {error}") from error
-
-
-def check_archive(file: IO[bytes], title: str, most: int) -> None:
-    """Check the sizes in the list of a zip file, of which no reader takes more than it says.
-
-    Raises
-    ------
-    FormatError
-        If what it holds is larger.
-    zipfile.BadZipFile
-        If it is no zip file.
-    """
-    with zipfile.ZipFile(file) as archive:
-        members = archive.infolist()
-    file.seek(0)
-    if sum(member.file_size for member in members) > most:
-        raise FormatError(f"{title!r} holds more than {most >> 20} MiB")
 
 
 def _read(file: io.BufferedIOBase, title: str, most: int) -> bytes:

@@ -2,15 +2,13 @@
 
 import os
 import re
-import struct
-import zipfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trilut.archive import read_arrays
 from trilut.data.dataset import MAX_BYTES, Dataset, Integers, Samples, Split, hold_back, share_out
 from trilut.data.images import (
     CIFAR10_CLASSES,
@@ -23,7 +21,7 @@ from trilut.data.images import (
 )
 from trilut.data.tables import are_too_many, is_missing, load_table, number_classes
 from trilut.errors import DataError, FormatError
-from trilut.files import check_archive, decompress, read_bytes
+from trilut.files import decompress, read_bytes
 
 __all__ = ["file_path", "is_file_name", "is_table_name", "load_arrays", "load_file", "split_label"]
 
@@ -106,40 +104,19 @@ def load_file(name: str, seed: int) -> Dataset:
     )
 
 
-# What a damaged archive raises is not documented beyond these; zipfile calls a compression that it
-# does not know, and a password, a RuntimeError.
-_DAMAGED = (
-    *(OSError, ValueError, EOFError, AttributeError, KeyError, RuntimeError, MemoryError),
-    *(struct.error, zipfile.BadZipFile, zlib.error),
-)
-
-
 def load_arrays(path: Path) -> dict[str, NDArray[np.generic]]:
     """Read an .npz file.
 
     Raises
     ------
     FormatError
-        If the file cannot be read.
-    DataError
-        If it is no .npz file, or holds Python objects, which could run code.
+        If the file cannot be read, is no .npz file, or holds Python objects, which could run code.
     """
-    if not os.path.isfile(path):
-        read_bytes(path)
     try:
-        # Opened here, because numpy leaves a broken file open.
         with path.open("rb") as file:
-            check_archive(file, str(path), MAX_BYTES)
-            with np.load(file, allow_pickle=False) as arrays:
-                return {key: arrays[key] for key in arrays.files}
-    except _DAMAGED as error:
-        raise DataError(
-            f"{str(path)!r} is not an .npz file of plain arrays: {_first_line(error)}"
-        ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+            return read_arrays(file, str(path), MAX_BYTES)
+    except OSError as error:
+        raise FormatError(f"Cannot read {str(path)!r}: {error.strerror}") from error
 
 
 def _load_npz(name: str, path: Path, seed: int) -> Dataset:
