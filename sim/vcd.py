@@ -14,6 +14,7 @@ from trilut.errors import NetlistError
 from trilut.extras import require
 from trilut.files import write_atomically
 from trilut.sim.probe import net_values
+from trilut.text import one_line
 
 __all__ = ["write_vcd"]
 
@@ -104,7 +105,7 @@ def _text(
     from vcd import VCDWriter
 
     file = io.StringIO()
-    comment = " ".join(title.replace("$", "").split())
+    comment = one_line(title.replace("$", ""))
     with VCDWriter(file, timescale="1 ns", comment=comment, date="") as writer:
         variables = [
             (writer.register_var("net", name, "wire", size=width, init="x"), values)

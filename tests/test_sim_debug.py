@@ -311,12 +311,12 @@ def read_vcd(text):
 
 
 def test_vcd_of_ports_and_decisions(tmp_path):
-    net = small_netlist(head=Head(("a", "b"), (1, 1)), name="small $end net")
+    net = small_netlist(head=Head(("a", "b"), (1, 1)), name="small $end\x1b[2J\nnet")
     trits = np.array([[1, 1, -1], [-1, 0, -1], [1, 1, 1]])
     sim.write_vcd(net, trits, tmp_path / "small.vcd")
     text = (tmp_path / "small.vcd").read_text()
     assert "$timescale 1 ns $end" in text
-    assert "$comment small end net $end" in text
+    assert r"$comment small end\x1b[2J net $end" in text
     seen = dict(read_vcd(text))
     assert set(seen) == {0, 10, 20, 30}
     codes = {-1: 1, 0: 0, 1: 2}
