@@ -214,7 +214,7 @@ class _Cover:
         self._num_bits = 0
         self._num_inverters = 0
         self._roots: set[Bit] = set()
-        self._known: dict[tuple[int, tuple[Bit, ...]], Bit] = {}
+        self._tables: dict[tuple[Formula, tuple[Bit, ...]], Bit] = {}
 
     def source(self) -> Bit:
         """Return a bit that comes from elsewhere."""
@@ -226,12 +226,11 @@ class _Cover:
         if formula.operator is None:
             bit = TRUE if formula.leaf == "one" else sources[formula.leaf]
             return ~bit if formula.inverted else bit
-        # Formulas are made once for each function, so equal ones are the same object.
         bits = tuple(sources[leaf] for leaf in sorted(formula.leaves))
-        key = id(formula), bits
-        if key not in self._known:
-            self._known[key] = self.table(bits)
-        return self._known[key]
+        key = formula, bits
+        if key not in self._tables:
+            self._tables[key] = self.table(bits)
+        return self._tables[key]
 
     def table(self, bits: Iterable[Bit]) -> Bit:
         """Return a bit that is some function of others."""

@@ -112,7 +112,7 @@ def _neurons(
     for neuron, (a, b) in enumerate(sources):
         name = (gate_name(ids[neuron]) if netlist.valence == 3 else None) or f"gate_{ids[neuron]}"
         bits = (2 * position[a] + 1, 2 * position[a], 2 * position[b] + 1, 2 * position[b])
-        plus, minus = (texts[id(plane)].format(*bits) for plane in plan.formulas[neuron])
+        plus, minus = (texts[plane].format(*bits) for plane in plan.formulas[neuron])
         yield f"  // net {netlist.num_inputs + plan.gates[neuron]} = {name}(net {a}, net {b})"
         right = f"neuron_{neuron}_right" if neuron in faults else f"neuron_{neuron}"
         if lut_cells:
@@ -144,11 +144,11 @@ def _lut_cell(plane: Formula, bits: Sequence[int], neuron: str, bit: int) -> str
     )
 
 
-def _plane_texts(plan: LayerPlan) -> dict[int, str]:
-    """Return the text of every plane by its identity, with places for the numbers of its bits."""
+def _plane_texts(plan: LayerPlan) -> dict[Formula, str]:
+    """Return the text of every plane, with places for the numbers of its bits."""
     places = {leaf: f"i[{{{place}}}]" for place, leaf in enumerate(_LEAVES)}
-    planes = {id(plane): plane for formulas in plan.formulas for plane in formulas}
-    return {key: plane.text(places) for key, plane in planes.items()}
+    planes = {plane for formulas in plan.formulas for plane in formulas}
+    return {plane: plane.text(places) for plane in planes}
 
 
 def _output(netlist: Netlist, plan: LayerPlan, fault: str) -> Iterable[str]:

@@ -164,16 +164,15 @@ def _check(a: Netlist, b: Netlist) -> None:
             f"Netlists {a.name!r} and {b.name!r} take different inputs: "
             f"{a.num_inputs} of valence {a.valence} and {b.num_inputs} of valence {b.valence}"
         )
-    if len(a.outputs) != len(b.outputs) and _classes(a) != _classes(b):
+    if len(a.outputs) != len(b.outputs) and not _share_classes(a, b):
         raise NetlistError(
             f"Netlists {a.name!r} and {b.name!r} have {len(a.outputs)} and {len(b.outputs)} "
             "outputs and not the same classes, so there is nothing to compare"
         )
 
 
-def _classes(netlist: Netlist) -> object:
-    # Netlists without a head have no classes in common.
-    return netlist.head.classes if netlist.head else id(netlist)
+def _share_classes(a: Netlist, b: Netlist) -> bool:
+    return a.head is not None and b.head is not None and a.head.classes == b.head.classes
 
 
 def _levels(a: Netlist, b: Netlist) -> list[NDArray[np.int64]]:

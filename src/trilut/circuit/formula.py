@@ -26,9 +26,12 @@ ALL_ROWS = tuple(range(9))
 _COST: dict[Operator, int] = {"&": 1, "|": 1, "^": 3}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Formula:
     """A tree of two-input operators; inversions stand at the leaves only.
+
+    Each is made once, by :func:`plane_formulas`, and compared by identity: as the key of a
+    dictionary it costs no more than a number.
 
     Parameters
     ----------
