@@ -1,9 +1,9 @@
 """Simulation: of netlists in software, and of their Verilog against them."""
 
 from trilut.circuit.interface import Vectors
-from trilut.sim.bench.job import FaultKind
+from trilut.sim.bench.job import ViolationKind
 from trilut.sim.bench.portable import write_testbench
-from trilut.sim.bench.regression import Fault, Mismatch, RegressionResult, verify_rtl
+from trilut.sim.bench.regression import Mismatch, RegressionResult, Violation, verify_rtl
 from trilut.sim.bench.rtl import RtlModel, build_rtl
 from trilut.sim.bench.simulator import SIMULATORS, Icarus, Simulator, Verilator, find_simulator
 from trilut.sim.bench.stimulus import stimulus
@@ -31,9 +31,7 @@ __all__ = [
     "Activity",
     "Comparison",
     "Counterexample",
-    "Fault",
     "FaultEffect",
-    "FaultKind",
     "FaultModel",
     "FaultSurvey",
     "Icarus",
@@ -47,6 +45,8 @@ __all__ = [
     "Trace",
     "Vectors",
     "Verilator",
+    "Violation",
+    "ViolationKind",
     "activity",
     "all_faults",
     "all_inputs",

@@ -130,7 +130,7 @@ def test_corrupted_gate_is_caught(tmp_path):
     result = verify_rtl(netlist, design, vectors, out=tmp_path / "work")
     assert not result.passed
     assert result.num_mismatches > 0
-    assert not result.num_faults
+    assert not result.num_violations
     first = result.mismatches[0]
     assert first.expected != first.got
 

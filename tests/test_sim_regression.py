@@ -25,7 +25,7 @@ from trilut import (
 )
 from trilut.circuit.gates import NAMED_GATES
 from trilut.circuit.head import Decisions
-from trilut.sim import FaultKind, stimulus, verify_rtl
+from trilut.sim import ViolationKind, stimulus, verify_rtl
 from trilut.sim.bench.child import compile_units
 from trilut.sim.bench.inside import Driver, Monitor, Pace
 from trilut.sim.bench.job import Job, Model
@@ -131,7 +131,7 @@ def test_correct_design_passes(built):
     }
     assert result.num_vectors == result.num_checked
     assert result.num_mismatches == 0
-    assert result.mismatches == result.faults == ()
+    assert result.mismatches == result.violations == ()
     assert result.num_driven > 449
     assert result.cycles > result.num_driven
     assert result.input_stalls > 0
@@ -161,7 +161,7 @@ def test_corrupted_gate(built, tmp_path):
     trits = net.encoder.trits(FeatureVectors.concatenate(list(vectors.values())))
     wrong = np.flatnonzero((trits == [1, 0]).all(axis=1))
     assert not result.passed
-    assert not result.num_faults
+    assert not result.num_violations
     assert result.num_checked == result.num_vectors
     assert result.num_mismatches == len(wrong)
     assert len(result.mismatches) == 10
@@ -177,7 +177,7 @@ def test_corrupted_gate(built, tmp_path):
 def test_missing_feature_that_is_looked_at(built, tmp_path):
     result = run_fault(built, "missing", tmp_path)
     assert not result.passed
-    assert not result.num_faults
+    assert not result.num_violations
     assert result.num_mismatches > 5
     assert {mismatch.origin for mismatch in result.mismatches} == {"missing"}
     assert all(None in mismatch.inputs for mismatch in result.mismatches)
@@ -189,50 +189,50 @@ def test_missing_feature_that_is_looked_at(built, tmp_path):
     [
         (
             "unstable",
-            FaultKind.UNSTABLE,
+            ViolationKind.UNSTABLE,
             r"out_\w+ changed from [01]+ to [01]+ while out_ready was low",
         ),
-        ("falls", FaultKind.UNSTABLE, "out_valid fell before out_ready rose"),
+        ("falls", ViolationKind.UNSTABLE, "out_valid fell before out_ready rose"),
         (
             "lost",
-            FaultKind.LOST,
+            ViolationKind.LOST,
             r"\d+ of \d+ vectors gave no result; "
             r"the first \d+ results from vector \d+ on are right",
         ),
         (
             "extra",
-            FaultKind.EXTRA,
+            ViolationKind.EXTRA,
             r"out_valid rose though no vector was in the design; "
             r"the first \d+ results from vector \d+ on are right",
         ),
         (
             "leftover",
-            FaultKind.LEFTOVER,
+            ViolationKind.LEFTOVER,
             "out_valid rose after a reset though no vector had gone in since",
         ),
-        ("latency", FaultKind.LATENCY, "vector 0 took 3 cycles, promised are 2"),
+        ("latency", ViolationKind.LATENCY, "vector 0 took 3 cycles, promised are 2"),
         (
             "throughput",
-            FaultKind.THROUGHPUT,
+            ViolationKind.THROUGHPUT,
             r"in_ready was low for \d+ cycles though out_ready was always high",
         ),
         (
             "hang",
-            FaultKind.HANG,
+            ViolationKind.HANG,
             "in_ready stayed low for 68 cycles in which out_ready was high",
         ),
     ],
-    ids=lambda value: "" if isinstance(value, FaultKind) or " " in value else value,
+    ids=lambda value: "" if isinstance(value, ViolationKind) or " " in value else value,
 )
 def test_broken_contract(built, tmp_path, fault, kind, message):
     result = run_fault(built, fault, tmp_path)
     assert not result.passed
-    assert result.num_faults[kind] > 0
-    assert result.faults[0].kind is kind
-    assert re.fullmatch(message, result.faults[0].message)
+    assert result.num_violations[kind] > 0
+    assert result.violations[0].kind is kind
+    assert re.fullmatch(message, result.violations[0].message)
     # Only the unstable design also gives wrong results, and each fault is told by its own name.
     assert result.num_mismatches == 0 or fault == "unstable"
-    assert set(result.num_faults) <= {kind}
+    assert set(result.num_violations) <= {kind}
 
 
 @pytest.mark.sim
@@ -307,26 +307,26 @@ def handle(text):
 def test_unresolved_output(unresolved):
     outputs = {"out_class": handle("0"), "out_margin": handle("01")}
     dut = SimpleNamespace(out_valid=handle("1"), out_ready=handle("0"), **outputs)
-    faults = []
-    scoreboard = SimpleNamespace(fault=lambda *fault: faults.append(fault))
+    violations = []
+    scoreboard = SimpleNamespace(violation=lambda *violation: violations.append(violation))
     monitor = Monitor(dut, SimpleNamespace(outputs=outputs), scoreboard, Random(0))
     monitor.sample(1)
-    assert not faults
+    assert not violations
     getattr(dut, unresolved).value = "X"
     monitor.sample(2)
-    assert (FaultKind.UNRESOLVED, 2, f"{unresolved} is X") in faults
+    assert (ViolationKind.UNRESOLVED, 2, f"{unresolved} is X") in violations
 
 
 def test_unresolved_input_ready():
     inputs = {"in_trits": handle("00")}
     dut = SimpleNamespace(in_valid=handle("0"), in_ready=handle("Z"), **inputs)
-    faults = []
-    scoreboard = SimpleNamespace(fault=lambda *fault: faults.append(fault))
+    violations = []
+    scoreboard = SimpleNamespace(violation=lambda *violation: violations.append(violation))
     driver = Driver(dut, SimpleNamespace(inputs=inputs), scoreboard, Random(0))
     driver.begin([("01",)], Pace(0, 1))
     driver.drive()
     assert not driver.sample(7)
-    assert faults == [(FaultKind.UNRESOLVED, 7, "in_ready is Z")]
+    assert violations == [(ViolationKind.UNRESOLVED, 7, "in_ready is Z")]
 
 
 def test_verilog_that_does_not_exist(tmp_path):

@@ -1,6 +1,7 @@
 import json
 import re
 import sys
+from types import SimpleNamespace
 
 import pytest
 from circuits import random_netlist
@@ -8,6 +9,7 @@ from circuits import random_netlist
 from trilut import save, write_verilog
 from trilut.cli import main
 from trilut.errors import ToolError
+from trilut.sim import ViolationKind
 from trilut.verify import Level, LevelResult, Outcome, default_levels, levels, verify_design
 
 
@@ -139,3 +141,11 @@ def test_mapped_netlists_compute_the_netlist(tmp_path, target):
     assert mapped.finding.regression.num_checked == rtl.finding.num_checked
     assert mapped.finding.cells.startswith("equal")
     assert result.coverage.share == 1.0
+
+
+def test_protocol_violations_are_told_by_kind():
+    violations = {ViolationKind.LOST: 3, ViolationKind.HANG: 1}
+    result = SimpleNamespace(num_checked={"random": 5}, num_mismatches=0, num_violations=violations)
+    assert levels._regression_text(result) == (
+        "5 vectors (5 random), 0 mismatches, protocol violations: 3 lost, 1 hang"
+    )

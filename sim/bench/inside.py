@@ -20,15 +20,15 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 
 from trilut.files import write_atomically
-from trilut.sim.bench.job import JOB_VARIABLE, FaultKind, Job, Model
+from trilut.sim.bench.job import JOB_VARIABLE, Job, Model, ViolationKind
 from trilut.sim.bench.ports import Payload, Ports, is_resolved
 
 __all__ = ["Bench", "Driver", "Monitor", "Pace", "Scoreboard", "regression"]
 
-# How many mismatches, and faults of each kind, a report shows.
+# How many mismatches, and violations of each kind, a report shows.
 _NUM_SHOWN = 10
-# So many faults, and the rest of the regression would say nothing new.
-_MAX_FAULTS = 100
+# So many violations, and the rest of the regression would say nothing new.
+_MAX_VIOLATIONS = 100
 # A round of more vectors would hold too many of them as text.
 _MAX_ROUND = 512
 
@@ -68,26 +68,34 @@ class Scoreboard:
         self._wrong = np.zeros(num_vectors, dtype=np.bool_)
         self._checked = np.zeros(num_vectors, dtype=np.bool_)
         self._mismatches: list[dict[str, object]] = []
-        self._faults: list[dict[str, object]] = []
-        self.num_faults = dict.fromkeys(FaultKind, 0)
+        self._violations: list[dict[str, object]] = []
+        self.num_violations = dict.fromkeys(ViolationKind, 0)
 
-    def fault(self, kind: FaultKind, cycle: int, message: str) -> None:
+    def violation(self, kind: ViolationKind, cycle: int, message: str) -> None:
         """Note that the design broke the contract of its ports."""
-        self.num_faults[kind] += 1
+        self.num_violations[kind] += 1
         # A few of each kind: a flood of one must not hide another.
-        if self.num_faults[kind] <= _NUM_SHOWN:
-            self._faults.append({"kind": kind.value, "cycle": cycle, "message": message})
+        if self.num_violations[kind] <= _NUM_SHOWN:
+            self._violations.append({"kind": kind.value, "cycle": cycle, "message": message})
 
     @property
     def in_step(self) -> bool:
         """Whether each vector has given one result so far."""
-        kinds = (FaultKind.LOST, FaultKind.EXTRA, FaultKind.LEFTOVER, FaultKind.HANG)
-        return not any(self.num_faults[kind] for kind in kinds)
+        kinds = (
+            ViolationKind.LOST,
+            ViolationKind.EXTRA,
+            ViolationKind.LEFTOVER,
+            ViolationKind.HANG,
+        )
+        return not any(self.num_violations[kind] for kind in kinds)
 
     @property
     def hopeless(self) -> bool:
         """Whether there is no point in going on."""
-        return self.num_faults[FaultKind.HANG] > 0 or sum(self.num_faults.values()) > _MAX_FAULTS
+        return (
+            self.num_violations[ViolationKind.HANG] > 0
+            or sum(self.num_violations.values()) > _MAX_VIOLATIONS
+        )
 
     def compare(self, first: int, received: Sequence[Payload], *, in_step: bool) -> int:
         """Compare results, the first of which belongs to vector ``first``.
@@ -134,8 +142,10 @@ class Scoreboard:
             },
             "num_mismatches": int(self._wrong.sum()),
             "mismatches": self._mismatches,
-            "num_faults": {kind.value: count for kind, count in self.num_faults.items() if count},
-            "faults": self._faults,
+            "num_violations": {
+                kind.value: count for kind, count in self.num_violations.items() if count
+            },
+            "violations": self._violations,
         }
 
 
@@ -183,7 +193,7 @@ class Driver:
             self.offering = False
             return True
         if ready != "0":
-            self._scoreboard.fault(FaultKind.UNRESOLVED, cycle, f"in_ready is {ready}")
+            self._scoreboard.violation(ViolationKind.UNRESOLVED, cycle, f"in_ready is {ready}")
         self.num_stalls += 1
         return False
 
@@ -233,10 +243,10 @@ class Monitor:
         valid = str(self._valid.value)
         if valid != "1":
             if valid != "0":
-                self._scoreboard.fault(FaultKind.UNRESOLVED, cycle, f"out_valid is {valid}")
+                self._scoreboard.violation(ViolationKind.UNRESOLVED, cycle, f"out_valid is {valid}")
             if self._held is not None:
-                self._scoreboard.fault(
-                    FaultKind.UNSTABLE, cycle, "out_valid fell before out_ready rose"
+                self._scoreboard.violation(
+                    ViolationKind.UNSTABLE, cycle, "out_valid fell before out_ready rose"
                 )
             self._held = None
             return False
@@ -255,10 +265,10 @@ class Monitor:
         held = self._held if self._held is not None else payload
         for name, text, before in zip(self._ports, payload, held, strict=True):
             if not is_resolved(text):
-                self._scoreboard.fault(FaultKind.UNRESOLVED, cycle, f"{name} is {text}")
+                self._scoreboard.violation(ViolationKind.UNRESOLVED, cycle, f"{name} is {text}")
             if text != before:
                 message = f"{name} changed from {before} to {text} while out_ready was low"
-                self._scoreboard.fault(FaultKind.UNSTABLE, cycle, message)
+                self._scoreboard.violation(ViolationKind.UNSTABLE, cycle, message)
 
     def drive(self) -> None:
         """Set the signals for the next cycle."""
@@ -340,7 +350,7 @@ class Bench:
             self._cycle += 1
             if self._monitor.sample(self._cycle):
                 message = "out_valid rose after a reset though no vector had gone in since"
-                self._scoreboard.fault(FaultKind.LEFTOVER, self._cycle, message)
+                self._scoreboard.violation(ViolationKind.LEFTOVER, self._cycle, message)
 
     async def _resetting(self, cycles: int) -> None:
         """Reset the design; what is offered meanwhile must not go in."""
@@ -380,10 +390,10 @@ class Bench:
         where = f"the first {num_right} results from vector {part.start} on are right"
         if num_missing:
             message = f"{num_missing} of {len(taken_at)} vectors gave no result; {where}"
-            self._scoreboard.fault(FaultKind.LOST, self._cycle, message)
+            self._scoreboard.violation(ViolationKind.LOST, self._cycle, message)
         if num_extra:
             message = f"out_valid rose though no vector was in the design; {where}"
-            self._scoreboard.fault(FaultKind.EXTRA, self._cycle, message)
+            self._scoreboard.violation(ViolationKind.EXTRA, self._cycle, message)
         if not in_step:
             await self._resetting(2)
         latencies = [given - taken for taken, given in zip(taken_at, given_at, strict=False)]
@@ -415,7 +425,7 @@ class Bench:
             monitor.drive()
         if not driver.done:
             message = f"in_ready stayed low for {too_idle} cycles in which out_ready was high"
-            self._scoreboard.fault(FaultKind.HANG, self._cycle, message)
+            self._scoreboard.violation(ViolationKind.HANG, self._cycle, message)
         return False
 
     def _check_timing(self, first: int, latencies: list[int], num_stalls: int) -> None:
@@ -423,11 +433,11 @@ class Bench:
         promised = self._job.latency
         if num_stalls:
             message = f"in_ready was low for {num_stalls} cycles though out_ready was always high"
-            self._scoreboard.fault(FaultKind.THROUGHPUT, self._cycle, message)
+            self._scoreboard.violation(ViolationKind.THROUGHPUT, self._cycle, message)
         for vector, latency in enumerate(latencies, start=first):
             if latency != promised:
                 message = f"vector {vector} took {latency} cycles, promised are {promised}"
-                self._scoreboard.fault(FaultKind.LATENCY, self._cycle, message)
+                self._scoreboard.violation(ViolationKind.LATENCY, self._cycle, message)
                 break
 
 

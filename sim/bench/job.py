@@ -16,14 +16,14 @@ from trilut.circuit.head import Decisions
 from trilut.circuit.interface import Interface
 from trilut.files import write_atomically
 
-__all__ = ["JOB_VARIABLE", "FaultKind", "Job", "Model"]
+__all__ = ["JOB_VARIABLE", "Job", "Model", "ViolationKind"]
 
 JOB_VARIABLE = "TRILUT_SIM_JOB"
 """The environment variable that names the job file."""
 
 
-class FaultKind(StrEnum):
-    """What a design can do wrong besides giving a wrong result."""
+class ViolationKind(StrEnum):
+    """How a design can break the contract of its ports, besides giving a wrong result."""
 
     LOST = "lost"
     """A vector went in and no result came out."""

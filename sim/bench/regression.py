@@ -18,12 +18,12 @@ from trilut.circuit.netlist import Netlist
 from trilut.errors import DataError, NetlistError
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.identifier import check_identifier
-from trilut.sim.bench.job import JOB_VARIABLE, FaultKind, Job, Model
+from trilut.sim.bench.job import JOB_VARIABLE, Job, Model, ViolationKind
 from trilut.sim.bench.simulator import Simulator, child_tool, find_simulator
 from trilut.sim.engines.dispatch import classify, evaluate
 from trilut.tools import run
 
-__all__ = ["Fault", "Mismatch", "RegressionResult", "reference_model", "verify_rtl"]
+__all__ = ["Mismatch", "RegressionResult", "Violation", "reference_model", "verify_rtl"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class Mismatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Violation:
     """A breach of the contract of the ports."""
 
-    kind: FaultKind
+    kind: ViolationKind
     cycle: int
     message: str
 
@@ -72,9 +72,9 @@ class RegressionResult:
         Number of vectors with a wrong result.
     mismatches : tuple of Mismatch
         The first of them.
-    num_faults : mapping
-        Number of faults of each kind that occurred.
-    faults : tuple of Fault
+    num_violations : mapping
+        Number of violations of each kind that occurred.
+    violations : tuple of Violation
         The first of each kind.
     num_driven : int
         Number of vectors that went in; more than there are, for some go in again after a reset.
@@ -98,8 +98,8 @@ class RegressionResult:
     num_checked: Mapping[str, int]
     num_mismatches: int
     mismatches: tuple[Mismatch, ...]
-    num_faults: Mapping[FaultKind, int]
-    faults: tuple[Fault, ...]
+    num_violations: Mapping[ViolationKind, int]
+    violations: tuple[Violation, ...]
     num_driven: int
     cycles: int
     input_stalls: int
@@ -115,7 +115,7 @@ class RegressionResult:
     def passed(self) -> bool:
         """Whether every vector was checked and nothing was wrong."""
         complete = dict(self.num_checked) == dict(self.num_vectors)
-        return complete and self.num_mismatches == 0 and not self.num_faults
+        return complete and self.num_mismatches == 0 and not self.num_violations
 
 
 def verify_rtl(
@@ -288,16 +288,18 @@ def _result(
         Mismatch(**{**mismatch, "inputs": tuple(mismatch["inputs"])})
         for mismatch in report.pop("mismatches")
     ]
-    faults = [
-        Fault(FaultKind(fault["kind"]), fault["cycle"], fault["message"])
-        for fault in report.pop("faults")
+    violations = [
+        Violation(ViolationKind(violation["kind"]), violation["cycle"], violation["message"])
+        for violation in report.pop("violations")
     ]
-    num_faults = {FaultKind(kind): count for kind, count in report.pop("num_faults").items()}
+    num_violations = {
+        ViolationKind(kind): count for kind, count in report.pop("num_violations").items()
+    }
     return RegressionResult(
         num_vectors=job.origins,
         mismatches=tuple(mismatches),
-        num_faults=num_faults,
-        faults=tuple(faults),
+        num_violations=num_violations,
+        violations=tuple(violations),
         latency=job.latency,
         simulator=f"{simulator.name} {simulator.version}",
         build_seconds=build_seconds,

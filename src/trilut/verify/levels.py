@@ -290,9 +290,9 @@ def _outcome(passed: bool) -> Outcome:
 
 def _regression_text(result: RegressionResult) -> str:
     text = f"{_counts(result.num_checked)}, {result.num_mismatches} mismatches"
-    if result.num_faults:
-        faults = ", ".join(f"{count} {kind}" for kind, count in result.num_faults.items())
-        text += f", faults: {faults}"
+    if result.num_violations:
+        violations = ", ".join(f"{count} {kind}" for kind, count in result.num_violations.items())
+        text += f", protocol violations: {violations}"
     return text
 
 

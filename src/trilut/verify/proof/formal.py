@@ -78,7 +78,7 @@ class Proof:
         witness = self.counterexample
         return {
             "claims": self.proven,
-            "fault": self.objection,
+            "objection": self.objection,
             "counterexample": None if witness is None else asdict(witness),
             "is_open": self.is_open,
             "seconds": dict(self.seconds),
