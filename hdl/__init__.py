@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from trilut.hdl.encoder import FeatureEncoder
     from trilut.hdl.gate import Gate
     from trilut.hdl.layer import Layer
+    from trilut.hdl.manifest import read_design
     from trilut.hdl.sums.groupsum import GroupSum
     from trilut.hdl.verilog import DesignFormat, write_verilog
 
@@ -35,6 +36,7 @@ __all__ = [
     "InputKind",
     "Layer",
     "StreamClassifier",
+    "read_design",
     "write_logic",
     "write_verilog",
 ]
@@ -56,6 +58,7 @@ if not TYPE_CHECKING:
             "GroupSum": "trilut.hdl.sums.groupsum",
             "Layer": "trilut.hdl.layer",
             "StreamClassifier": "trilut.hdl.classifier",
+            "read_design": "trilut.hdl.manifest",
             "write_verilog": "trilut.hdl.verilog",
         },
     )

@@ -2,36 +2,27 @@
 # A tool can fail before a component is used.
 """Verilog out: one file with the whole design and a header that says where it comes from."""
 
-import dataclasses
 import re
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 
-from trilut.circuit.interface import InputKind
 from trilut.circuit.netlist import Netlist
-from trilut.circuit.optimize import optimize
-from trilut.errors import NetlistError
 from trilut.files import work_directory, write_atomically
 from trilut.hdl.axi import AxiClassifier
 from trilut.hdl.classifier import Classifier
 from trilut.hdl.conversion import convert, convert_to_rtlil, convert_with_version
-from trilut.hdl.design import Design
+from trilut.hdl.design import Design, build_classifier
 from trilut.hdl.fabric import layer_verilog
 from trilut.hdl.header import design_header
 from trilut.hdl.layer import Layer
 from trilut.hdl.lint import LINT_OFF, LINT_ON
+from trilut.hdl.manifest import write_manifest
 from trilut.hdl.options import Fabric, HardwareOptions
-from trilut.hdl.plan import LayerPlan
 from trilut.hdl.sums.cells import PRIMITIVE_MODELS
 from trilut.identifier import check_identifier
 
 __all__ = ["DesignFormat", "write_verilog"]
-
-# Amaranth numbers the bits of what an instance or a register drives with 16 bits.
-_MAX_BITS = 1 << 16
-# So it does with those of all input ports together; handshake, clock and the like are among them.
-_MAX_INPUT_BITS = _MAX_BITS - 64
 
 
 class DesignFormat(StrEnum):
@@ -48,7 +39,9 @@ def write_verilog(
     *,
     design_format: DesignFormat = DesignFormat.VERILOG,
 ) -> Design:
-    """Write the hardware of a netlist into a directory, as ``TOP.v``.
+    """Write the hardware of a netlist into a directory, as ``TOP.v``, and ``TOP.json`` beside it.
+
+    The latter is the manifest: what :func:`trilut.hdl.read_design` makes the same design of again.
 
     Parameters
     ----------
@@ -72,7 +65,7 @@ def write_verilog(
     options = (options or HardwareOptions()).for_netlist(netlist)
     models = PRIMITIVE_MODELS.get(options.sums, "")
     check_identifier(options.top, re.findall(r"^module (\w+)", models, flags=re.MULTILINE))
-    classifier = _build(netlist, options)
+    classifier = build_classifier(netlist, options)
     component = classifier if options.axi_beat_bits is None else AxiClassifier(classifier)
     interface = component.interface
     with work_directory(directory, logs=directory / "logs") as work:
@@ -85,7 +78,7 @@ def write_verilog(
             text = convert_to_rtlil(component, options.top, layers, work)
     path = directory / f"{options.top}.{design_format.value}"
     write_atomically(path, text)
-    return Design(
+    design = Design(
         path,
         options.top,
         interface,
@@ -94,22 +87,8 @@ def write_verilog(
         netlist=netlist,
         classifier=classifier,
     )
-
-
-def _build(netlist: Netlist, options: HardwareOptions) -> Classifier:
-    """Return the design without streams of AXI4, and with layers that are modules of their own."""
-    is_trits = options.input_kind is InputKind.TRITS
-    circuit = dataclasses.replace(netlist, encoder=None) if is_trits else netlist
-    _check_input(circuit, options)
-    if options.optimized:
-        circuit = optimize(circuit).netlist
-
-    def module(plan: LayerPlan) -> str:
-        return f"{options.top}_layer_{plan.level}"
-
-    classifier = Classifier(circuit, options, layer_module=module)
-    _check_widths(classifier)
-    return classifier
+    write_manifest(design)
+    return design
 
 
 def _layers(classifier: Classifier, work: Path) -> Iterator[str]:
@@ -124,31 +103,3 @@ def _layers(classifier: Classifier, work: Path) -> Iterator[str]:
         else:
             is_cells = options.has_lut_cells and plan.registered
             yield layer_verilog(netlist, plan, module(plan), lut_cells=is_cells)
-
-
-def _check_input(netlist: Netlist, options: HardwareOptions) -> None:
-    """Refuse vectors that Amaranth cannot carry before any work is done for them."""
-    width = 2 * netlist.num_inputs
-    if netlist.encoder is not None:
-        features = netlist.encoder.features
-        width = sum(feature.bits for feature in features)
-        width += len(features) if options.presence_bits else 0
-    if options.axi_beat_bits is not None:
-        width += -width % options.axi_beat_bits
-    if width > _MAX_INPUT_BITS:
-        raise NetlistError(
-            f"A vector of netlist {netlist.name!r} has {width} bits, but Amaranth can carry only "
-            f"{_MAX_INPUT_BITS}; narrow its features (trilut optimize --feature-bits), or write "
-            "its gates alone (--logic-only)"
-        )
-
-
-def _check_widths(classifier: Classifier) -> None:
-    netlist = classifier.netlist
-    widths = [len(plan.nets_out) for plan in classifier.plans]
-    nets = max(netlist.num_inputs, len(netlist.outputs), *widths)
-    if 2 * nets > _MAX_BITS:
-        raise NetlistError(
-            f"Netlist {netlist.name!r} has a layer of {nets} trits, but Amaranth can "
-            f"carry only {_MAX_BITS // 2}; write its gates alone (--logic-only)"
-        )

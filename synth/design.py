@@ -25,10 +25,13 @@ class Synthesis:
     result : SynthesisResult
         What the tools found. If place and route failed, its ``incomplete`` says why, and there is
         area and no timing.
+    sha256 : str
+        Of the Verilog file that was synthesised.
     """
 
     design: Design
     result: SynthesisResult
+    sha256: str = ""
 
 
 def synthesize_design(
@@ -73,4 +76,4 @@ def synthesize_design(
     except SynthesisError as error:
         reason = str(error).replace(str(work), str(logs))
         result = dataclasses.replace(error.result, incomplete=reason)
-    return Synthesis(design, result)
+    return Synthesis(design, result, design.sha256)

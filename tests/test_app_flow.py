@@ -67,6 +67,7 @@ def test_flow_writes_what_it_says(flow):
         "net.trilut",
         "metrics.jsonl",
         "trilut_top.v",
+        "trilut_top.json",
         "logs",
         "report.json",
         "report.html",

@@ -562,7 +562,8 @@ def test_ctrl_c_leaves_no_half_written_file(tmp_path, stage):
     assert talk.splitlines()[-1] == "trilut: interrupted"
     assert status == 130
     # Each of these is renamed into place, so what is there is complete.
-    made = ["metrics.jsonl", "net.trilut", "trilut_top.v", "logs", "report.json", "report.html"]
+    made = ["metrics.jsonl", "net.trilut", "trilut_top.v", "trilut_top.json", "logs"]
+    made += ["report.json", "report.html"]
     left = {path.name for path in output.glob("*")}
     assert {name for name in left if not name.startswith("checkpoint")} <= set(made)
     if (output / "net.trilut").exists():

@@ -14,6 +14,7 @@ from trilut.app.console import stages, talk
 from trilut.circuit.format import load
 from trilut.circuit.netlist import Netlist
 from trilut.errors import ToolError, TrilutError
+from trilut.files import work_directory
 from trilut.hdl.options import HardwareOptions
 from trilut.measure.matching import features_for, netlist_dataset
 from trilut.report.verification import verification_document, write_verification
@@ -28,6 +29,7 @@ def verify_file(
     path: Path,
     options: HardwareOptions | None = None,
     *,
+    rtl: Path | None = None,
     output: Path | None = None,
     data: str | None = None,
     **settings: Any,
@@ -38,6 +40,9 @@ def verify_file(
     ----------
     options : HardwareOptions, optional
         What shapes the hardware.
+    rtl : Path, optional
+        A design that is there, changed or not: its Verilog file with the manifest beside it, or its
+        directory. By default the design is made anew, by the options.
     output : Path, optional
         Directory for ``verification.json`` and the logs. By default nothing is kept, but for the
         logs that a message names, in a temporary directory.
@@ -48,15 +53,15 @@ def verify_file(
         As of :func:`trilut.verify.verify`.
     """
     netlist = load(path)
-    settings |= {"samples": _samples_to_drive(netlist, data), "options": options}
+    settings |= {"samples": _samples_to_drive(netlist, data)}
     if output is not None:
-        result = _verify_in(output, netlist, settings)
+        result = _verify_in(output, netlist, options, rtl, settings)
         write_verification(result, output)
         return result
     scratch = Path(mkdtemp(prefix="trilut-verify-"))
     told = ""
     try:
-        result = _verify_in(scratch, netlist, settings)
+        result = _verify_in(scratch, netlist, options, rtl, settings)
         told = json.dumps(verification_document(result))
         return result
     except ToolError as error:
@@ -80,12 +85,27 @@ def _samples_to_drive(netlist: Netlist, data: str | None) -> NDArray[np.float64 
         return None
 
 
-def _verify_in(scratch: Path, netlist: Netlist, settings: Mapping[str, Any]) -> "Verification":
-    from trilut.verify import verify
+def _verify_in(
+    place: Path,
+    netlist: Netlist,
+    options: HardwareOptions | None,
+    rtl: Path | None,
+    settings: Mapping[str, Any],
+) -> "Verification":
+    from trilut.hdl import read_design
+    from trilut.verify import verify, verify_design
 
+    logs = place / "logs"
     with stages() as show:
         stage = show.start("verify")
-        result = verify(netlist, scratch=scratch, progress=stage.step, **settings)
+        if rtl is None:
+            result = verify(netlist, options, scratch=place, progress=stage.step, **settings)
+        else:
+            design = read_design(rtl, netlist)
+            with work_directory(place, logs=logs) as work:
+                result = verify_design(
+                    design, work=work, logs=logs, progress=stage.step, **settings
+                )
         stage.finish(describe_verification(result))
     return result
 

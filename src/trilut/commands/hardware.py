@@ -151,6 +151,7 @@ def _verilog(args: argparse.Namespace) -> None:
     design = write_verilog(trilut.load(args.net), args.output, options, design_format=design_format)
     facts = {
         "file": str(design.path),
+        "sha256": design.sha256,
         "top": design.top,
         "input": str(design.interface.input_kind),
         "latency_cycles": design.interface.latency,

@@ -30,6 +30,13 @@ def add_verify(commands: Any) -> None:
     add_net(parser)
     add_pipeline(parser)
     parser.add_argument(
+        "--rtl",
+        metavar="FILE",
+        type=Path,
+        help="Verilog that is there, changed or not, with the manifest that 'trilut verilog' wrote "
+        "beside it, or its directory; default: make it anew",
+    )
+    parser.add_argument(
         "--level",
         metavar="LEVEL,…",
         type=_levels,
@@ -86,6 +93,7 @@ def _verify(args: argparse.Namespace) -> int:
         data=args.data,
         levels=args.level,
         options=hardware_options(args),
+        rtl=args.rtl,
         target=args.target,
         num_random=args.random,
         seed=args.seed,

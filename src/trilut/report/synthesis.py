@@ -137,6 +137,7 @@ def make_section(synthesis: "Synthesis", choice: "PipelineChoice | None" = None)
     steps = name_path(result.timing.critical_path if result.timing else (), design.classifier)
     section = {
         **result_document(result),
+        "design_sha256": synthesis.sha256,
         "pipeline": design.options.pipeline,
         "latency_cycles": design.interface.latency,
         "vector_cycles": design.interface.num_beats,

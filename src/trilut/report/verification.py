@@ -23,6 +23,7 @@ def verification_document(verification: Verification) -> dict[str, Any]:
     coverage = verification.coverage
     return {
         "passed": verification.passed,
+        "sha256": verification.sha256,
         "levels": [_level(result) for result in verification.levels],
         "coverage": {} if coverage is None else {**plain(coverage), "share": coverage.share},
     }
@@ -57,7 +58,7 @@ def write_verification(verification: Verification, directory: Path) -> None:
 
 def level_rows(verification: Verification) -> dict[str, str]:
     """Describe every level, with its claims and the coverage."""
-    rows = {}
+    rows = {"design": f"sha256 {verification.sha256}"} if verification.sha256 else {}
     for result in verification.levels:
         took = "" if result.outcome is Outcome.NOT_RUN else f" in {result.seconds:.1f} s"
         rows[result.level.value] = f"{result.outcome.value}{took}: {result.verdict}"

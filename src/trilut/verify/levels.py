@@ -143,6 +143,7 @@ def verify_design(
     runner = _Runner(design, work, load_target(target), seed, simulator, progress)
     if set(chosen) != {Level.FORMAL}:
         runner.make_vectors(samples, num_random)
+    sha256 = design.sha256
     must_run = {Level.RTL, *(names if levels else ())}
     results = []
     for level in chosen:
@@ -155,7 +156,7 @@ def verify_design(
             reason = str(error).replace(str(work), str(logs or work))
             result = LevelResult(level, Outcome.NOT_RUN, reason, 0.0)
         results.append(replace(result, seconds=time.monotonic() - start))
-    return Verification(tuple(results), runner.coverage)
+    return Verification(tuple(results), runner.coverage, sha256)
 
 
 def _may_be_left_out(level: Level) -> bool:

@@ -106,10 +106,13 @@ class Verification:
         In the order they were run.
     coverage : Coverage, optional
         Functional coverage of the simulated vectors; None if it was not measured.
+    sha256 : str
+        Of the Verilog file that was verified.
     """
 
     levels: tuple[LevelResult, ...]
     coverage: "Coverage | None" = None
+    sha256: str = ""
 
     @property
     def passed(self) -> bool:
