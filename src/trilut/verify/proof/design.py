@@ -186,9 +186,10 @@ def read_design(
     ToolError
         If Yosys is missing or fails.
     UnclearError
-        If Yosys has a warning, a value is undefined, or a cell is none that is known.
+        If Yosys has a warning, a value is undefined, a cell is none that is known, or nothing reads
+        what a module computes that is to be kept.
     PipelineError
-        If a register has another clock, or nothing reads what a module computes that is to be kept.
+        If a register has another clock.
     """
     keep = f"setattr -mod -set keep_hierarchy 1 {' '.join(kept)}\n" if kept else ""
     script = _SCRIPT.format(source=source.name, top=top, keep=keep, name=name)
@@ -196,7 +197,8 @@ def read_design(
     _check_warnings((work / f"{name}.log").read_text(errors="replace"))
     for module in kept:
         if module not in modules:
-            raise PipelineError(
+            # It may be right all the same: the result may be a constant.
+            raise UnclearError(
                 f"Module {module!r} is gone, because nothing reads what it computes"
             )
     return {module: _parse(modules[module], frozenset(kept)) for module in (top, *kept)}
