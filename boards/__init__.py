@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from trilut.boards.build import BoardBuild, build_board, program_board
     from trilut.boards.design import BoardDesign
     from trilut.boards.host import BoardError, BoardLink
-    from trilut.boards.simulated import LineFaults, SimulatedBoard, build_simulation
+    from trilut.boards.simulated import LineErrors, SimulatedBoard, build_simulation
 
 __all__ = [
     "BOARDS",
@@ -22,7 +22,7 @@ __all__ = [
     "BoardError",
     "BoardLink",
     "Family",
-    "LineFaults",
+    "LineErrors",
     "SimulatedBoard",
     "build_board",
     "build_simulation",
@@ -38,7 +38,7 @@ _MODULES = {
     **dict.fromkeys(("BOARDS", "Board", "Family", "find_board", "load_board"), "board"),
     **dict.fromkeys(("Batch", "classify_table", "to_csv"), "batch"),
     **dict.fromkeys(("BoardBuild", "build_board", "program_board"), "build"),
-    **dict.fromkeys(("LineFaults", "SimulatedBoard", "build_simulation"), "simulated"),
+    **dict.fromkeys(("LineErrors", "SimulatedBoard", "build_simulation"), "simulated"),
     **dict.fromkeys(("BoardError", "BoardLink"), "host"),
     "BoardDesign": "design",
 }

@@ -17,9 +17,9 @@ from trilut.boards.protocol import (
     FLAG,
     HEADER_BYTES,
     VERSION,
-    Fault,
     Identity,
     Kind,
+    Rejection,
     payload_bytes,
     payloads,
     value_bytes,
@@ -52,10 +52,10 @@ class BoardDesign(wiring.Component):
 
     The line and its frames are specified in ``docs/boards.md``. One request is served at a time:
     when a vector's frame has ended and its checksum is right, the classifier runs once, and the
-    answer begins as soon as its result is there. Every frame that is not accepted is counted by its
-    fault, and answered with that fault unless it is mere noise or an answer is being sent. Reset
-    forgets everything. The self-test then takes a few cycles for each of its bytes and trits, and
-    until it is over nothing is heard.
+    answer begins as soon as its result is there. Every frame that is rejected is counted by the
+    reason, and answered with it unless it is mere noise or an answer is being sent. Reset forgets
+    everything. The self-test then takes a few cycles for each of its bytes and trits, and until it
+    is over nothing is heard.
 
     Parameters
     ----------
@@ -229,19 +229,19 @@ class BoardDesign(wiring.Component):
 
         The receiver has judged all but its place in the sequence.
         """
-        fault = Signal.like(receiver.fault)
+        rejection = Signal.like(receiver.rejection)
         last = Signal(8)
         is_synchronized = Signal()
         is_next = (receiver.sequence == last) | (receiver.sequence == (last + 1)[:8])
-        with m.If(receiver.fault != 0):
-            m.d.comb += fault.eq(receiver.fault)
+        with m.If(receiver.rejection != 0):
+            m.d.comb += rejection.eq(receiver.rejection)
         with m.Elif(transmitter.busy):
-            m.d.comb += fault.eq(Fault.BUSY)
+            m.d.comb += rejection.eq(Rejection.BUSY)
         with m.Elif((receiver.kind != Kind.IDENTIFY) & ~(is_synchronized & is_next)):
-            m.d.comb += fault.eq(Fault.SEQUENCE)
-        with m.If(receiver.end & (fault == 0)):
+            m.d.comb += rejection.eq(Rejection.SEQUENCE)
+        with m.If(receiver.end & (rejection == 0)):
             m.d.sync += [last.eq(receiver.sequence), is_synchronized.eq(1)]
-        return fault
+        return rejection
 
     def _classify(self, m: Module, start: Any, core: Any) -> tuple[Any, Any, list[Any]]:
         """Run the classifier; return when its result comes, the latency, and the last result."""
@@ -261,28 +261,28 @@ class BoardDesign(wiring.Component):
 
     def _serve(self, m: Module, receiver: Any, transmitter: Any, core: Any, test: Any) -> None:
         """Judge what the receiver brings, run the classifier, and answer."""
-        fault = self._judge(m, receiver, transmitter)
-        classify = receiver.end & (fault == 0) & (receiver.kind == Kind.CLASSIFY)
+        rejection = self._judge(m, receiver, transmitter)
+        classify = receiver.end & (rejection == 0) & (receiver.kind == Kind.CLASSIFY)
         m.d.comb += core.in_valid.eq(classify | test.run)
         is_result, latency, result = self._classify(m, classify, core)
         chosen, _, unknown = result
         m.d.comb += self.lights.eq(Cat(test.passed, unknown, chosen))
 
         answer = Signal(2)
-        answered_fault = Signal.like(receiver.fault)
+        answered_rejection = Signal.like(receiver.rejection)
         answered_sequence = Signal(8)
         # An answer to noise could keep the next request from being heard.
         is_answered = receiver.end & ~receiver.is_noise & ~transmitter.busy
         m.d.comb += transmitter.start.eq(is_result | (is_answered & ~classify))
         with m.If(is_answered):
             m.d.sync += [
-                answer.eq(Mux(fault == 0, receiver.kind[:2], Kind.REJECTED & 3)),
-                answered_fault.eq(fault),
+                answer.eq(Mux(rejection == 0, receiver.kind[:2], Kind.REJECTED & 3)),
+                answered_rejection.eq(rejection),
                 answered_sequence.eq(receiver.sequence),
             ]
-        counters = self._counters(m, receiver.end, fault)
+        counters = self._counters(m, receiver.end, rejection)
         answers = {
-            Kind.REJECTED: [answered_fault],
+            Kind.REJECTED: [answered_rejection],
             Kind.IDENTITY: list(struct.unpack("<10H", self.identity.pack())),
             Kind.STATE: [test.passed, latency, *counters],
             Kind.RESULT: result,
@@ -297,11 +297,13 @@ class BoardDesign(wiring.Component):
                             with m.Case(index):
                                 m.d.comb += transmitter.word.eq(word)
 
-    def _counters(self, m: Module, end: Any, fault: Any) -> list[Any]:
-        """Return a counter of the frames that were accepted, and one for each fault."""
+    def _counters(self, m: Module, end: Any, rejection: Any) -> list[Any]:
+        """Return counters of the frames that were accepted, and of those rejected by reason."""
         counters = [Signal(_WORD_BITS, name="frames")]
-        counters += [Signal(_WORD_BITS, name=f"{kind.name.lower()}_faults") for kind in Fault]
-        with m.If(end), m.Switch(fault):
+        counters += [
+            Signal(_WORD_BITS, name=f"{kind.name.lower()}_rejections") for kind in Rejection
+        ]
+        with m.If(end), m.Switch(rejection):
             for number, counter in enumerate(counters):
                 with m.Case(number):
                     m.d.sync += counter.eq(counter + 1)

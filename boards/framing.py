@@ -8,7 +8,7 @@ from amaranth.lib.crc import Processor
 from amaranth.lib.crc.catalog import CRC32_ISO_HDLC
 from amaranth.lib.wiring import In, Out
 
-from trilut.boards.protocol import CRC_BYTES, ESCAPE, FLAG, FLIP, HEADER_BYTES, Fault
+from trilut.boards.protocol import CRC_BYTES, ESCAPE, FLAG, FLIP, HEADER_BYTES, Rejection
 
 __all__ = ["FrameReceiver", "FrameTransmitter", "SerialCrc"]
 
@@ -66,7 +66,7 @@ class FrameReceiver(wiring.Component):
     Nothing is stored but the header: bytes of the payload leave as they come, one cycle each, long
     before it is known whether the frame is whole. Bytes must come ten cycles apart or more.
     ``end`` is high for one cycle when a frame has ended, one cycle after the byte that ended it;
-    ``fault`` then says what is wrong with it, 0 if nothing is. A frame also ends, as truncated,
+    ``rejection`` then says what is wrong with it, 0 if nothing is. A frame also ends, as truncated,
     when no byte has come for ``timeout`` cycles. There is no back-pressure, as a line cannot wait.
     Reset forgets the frame that is under way.
 
@@ -87,7 +87,7 @@ class FrameReceiver(wiring.Component):
         High for one cycle when a header is complete.
     payload, payload_valid : :py:`Out(8)`, :py:`Out(1)`
         A byte of the payload, for one cycle. Never more than the kind has.
-    end, fault : :py:`Out(1)`, :py:`Out(Fault)`
+    end, rejection : :py:`Out(1)`, :py:`Out(Rejection)`
         A frame has ended.
     is_noise : :py:`Out(1)`
         At ``end``: the frame is too short for a header and a checksum.
@@ -102,7 +102,7 @@ class FrameReceiver(wiring.Component):
     payload: Out(8)
     payload_valid: Out(1)
     end: Out(1)
-    fault: Out(Shape.cast(Fault))
+    rejection: Out(Shape.cast(Rejection))
     is_noise: Out(1)
 
     def __init__(self, lengths: Mapping[int, int], *, timeout: int):
@@ -178,16 +178,18 @@ class FrameReceiver(wiring.Component):
             m.d.sync += [count.eq(0), escaped.eq(0), malformed.eq(0)]
 
         with m.If(malformed & ~ended_by_timeout):
-            m.d.comb += self.fault.eq(Fault.MALFORMED)
+            m.d.comb += self.rejection.eq(Rejection.MALFORMED)
         with m.Elif(self.is_noise | ended_by_timeout):
-            m.d.comb += self.fault.eq(Fault.TRUNCATED)
+            m.d.comb += self.rejection.eq(Rejection.TRUNCATED)
         with m.Elif(~is_known):
             intact = crc.is_match & (count != limit)
-            m.d.comb += self.fault.eq(Mux(intact, Fault.KIND, Fault.CHECKSUM))
+            m.d.comb += self.rejection.eq(Mux(intact, Rejection.KIND, Rejection.CHECKSUM))
         with m.Elif(count != size):
-            m.d.comb += self.fault.eq(Mux(count < size, Fault.TRUNCATED, Fault.OVERSIZED))
+            m.d.comb += self.rejection.eq(
+                Mux(count < size, Rejection.TRUNCATED, Rejection.OVERSIZED)
+            )
         with m.Elif(~crc.is_match):
-            m.d.comb += self.fault.eq(Fault.CHECKSUM)
+            m.d.comb += self.rejection.eq(Rejection.CHECKSUM)
         return m
 
 

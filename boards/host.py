@@ -13,11 +13,11 @@ from trilut.boards.protocol import (
     ANSWER_BYTES,
     DEFAULT_BAUD,
     VERSION,
-    Fault,
     Frame,
     FrameReader,
     Identity,
     Kind,
+    Rejection,
     Result,
     Status,
     encode_frame,
@@ -84,7 +84,7 @@ class BoardLink:
         self.troubles: Counter[str] = Counter()
         self._sequence = 0
         self._reader = FrameReader(ANSWER_BYTES)
-        self._found: deque[Frame | Fault] = deque()
+        self._found: deque[Frame | Rejection] = deque()
         try:
             self._line = serial.Serial(port, baud, exclusive=True)
         except (OSError, ValueError) as error:
@@ -161,7 +161,7 @@ class BoardLink:
                 return answer.payload
             trouble = answer
             self.troubles[trouble] += 1
-            if trouble == _name(Fault.SEQUENCE):
+            if trouble == _name(Rejection.SEQUENCE):
                 self._synchronize()
         raise BoardError(
             f"The board at {self.port!r} did not answer the request {kind.name.lower()!r} after "
@@ -194,7 +194,7 @@ class BoardLink:
         deadline = time.monotonic() + self.timeout
         while self._read(deadline):
             found = self._found.popleft()
-            if isinstance(found, Fault):
+            if isinstance(found, Rejection):
                 return _GARBLED
             if found.kind == Kind.REJECTED:
                 return _rejection(found)
@@ -223,8 +223,8 @@ class BoardLink:
 
 def _rejection(frame: Frame) -> str:
     number = frame.payload[0]
-    return _name(Fault(number)) if number in set(Fault) else f"rejected with code {number}"
+    return _name(Rejection(number)) if number in set(Rejection) else f"rejected with code {number}"
 
 
-def _name(fault: Fault) -> str:
-    return f"rejected, {fault.name.lower()}"
+def _name(rejection: Rejection) -> str:
+    return f"rejected, {rejection.name.lower()}"

@@ -24,11 +24,11 @@ __all__ = [
     "GROUP",
     "HEADER_BYTES",
     "VERSION",
-    "Fault",
     "Frame",
     "FrameReader",
     "Identity",
     "Kind",
+    "Rejection",
     "Result",
     "Status",
     "encode_frame",
@@ -72,7 +72,7 @@ class Kind(IntEnum):
     RESULT = 0x83
 
 
-class Fault(IntEnum):
+class Rejection(IntEnum):
     """Why a frame is rejected; the first that applies."""
 
     MALFORMED = 1
@@ -121,9 +121,9 @@ class FrameReader:
         self._body = bytearray()
         self._escaped = False
 
-    def feed(self, data: bytes) -> list[Frame | Fault]:
+    def feed(self, data: bytes) -> list[Frame | Rejection]:
         """Take bytes as they come; return the frames that end there, and why others are none."""
-        found: list[Frame | Fault] = []
+        found: list[Frame | Rejection] = []
         for byte in data:
             if byte == FLAG:
                 if self.is_under_way:
@@ -137,9 +137,9 @@ class FrameReader:
                 self._escaped = False
         return found
 
-    def give_up(self) -> list[Frame | Fault]:
+    def give_up(self) -> list[Frame | Rejection]:
         """End an unfinished frame, because nothing more has come for too long."""
-        found: list[Frame | Fault] = [Fault.TRUNCATED] if self.is_under_way else []
+        found: list[Frame | Rejection] = [Rejection.TRUNCATED] if self.is_under_way else []
         self._begin()
         return found
 
@@ -148,20 +148,20 @@ class FrameReader:
         """Whether a frame has begun and not ended."""
         return bool(self._body) or self._escaped
 
-    def _end(self) -> Frame | Fault:
+    def _end(self) -> Frame | Rejection:
         body = bytes(self._body)
         if self._escaped:
-            return Fault.MALFORMED
+            return Rejection.MALFORMED
         if len(body) < HEADER_BYTES + CRC_BYTES:
-            return Fault.TRUNCATED
+            return Rejection.TRUNCATED
         intact = zlib.crc32(body[:-CRC_BYTES]) == int.from_bytes(body[-CRC_BYTES:], "little")
         size = self._sizes.get(body[0])
         if size is None:
-            return Fault.KIND if intact and len(body) < self._limit else Fault.CHECKSUM
+            return Rejection.KIND if intact and len(body) < self._limit else Rejection.CHECKSUM
         if len(body) != size:
-            return Fault.TRUNCATED if len(body) < size else Fault.OVERSIZED
+            return Rejection.TRUNCATED if len(body) < size else Rejection.OVERSIZED
         if not intact:
-            return Fault.CHECKSUM
+            return Rejection.CHECKSUM
         return Frame(body[0], body[1], body[HEADER_BYTES:-CRC_BYTES])
 
 
@@ -257,20 +257,20 @@ class Status:
         Clock cycles from the end of the last vector's frame to its result.
     frames : int
         Requests that were accepted.
-    faults : mapping
+    rejections : mapping
         Requests that were rejected, by the reason.
     """
 
     self_test_passed: bool
     latency: int
     frames: int
-    faults: Mapping[Fault, int]
+    rejections: Mapping[Rejection, int]
 
     @classmethod
     def unpack(cls, payload: bytes) -> "Status":
         """Read an answer's payload."""
-        flags, latency, frames, *faults = _STATUS.unpack(payload)
-        return cls(bool(flags & 1), latency, frames, dict(zip(Fault, faults, strict=True)))
+        flags, latency, frames, *rejections = _STATUS.unpack(payload)
+        return cls(bool(flags & 1), latency, frames, dict(zip(Rejection, rejections, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-/* Runs a Verilated board between its serial pins and a file descriptor, with faults on the way.
+/* Runs a Verilated board between its serial pins and a file descriptor, with errors on the way.
  *
  * Bytes from the descriptor are put onto rx bit by bit, and bits on tx are read back as bytes, both
  * as a serial port would do it. */
@@ -18,7 +18,7 @@ namespace {
 const uint8_t FLAG = 0x7e;
 const int PATIENCE_MS = 2000;
 
-struct Faults {
+struct Errors {
     double bit_errors, dropped_bytes, resets;
 };
 
@@ -26,7 +26,7 @@ struct Board {
     VerilatedContext context;
     std::unique_ptr<Vtop> top;
     int cycles_per_bit;
-    Faults faults;
+    Errors errors;
     /* What was done to the line: bits inverted, bytes dropped, resets. */
     uint64_t *done;
     std::mt19937_64 random;
@@ -63,9 +63,9 @@ struct Board {
 
     void send(uint8_t byte)
     {
-        if (happens(faults.resets, 2))
+        if (happens(errors.resets, 2))
             reset();
-        if (happens(faults.dropped_bytes, 1))
+        if (happens(errors.dropped_bytes, 1))
             return;
         sending = (byte | 0x100) << 1;
         bits_to_send = 10;
@@ -82,7 +82,7 @@ struct Board {
             sending >>= 1;
             bits_to_send--;
         }
-        top->rx = bit ^ happens(faults.bit_errors, 0);
+        top->rx = bit ^ happens(errors.bit_errors, 0);
     }
 
     /* Returns whether a byte is complete. */
@@ -98,10 +98,10 @@ struct Board {
         if (receive_timer-- > 0)
             return false;
         receive_timer = cycles_per_bit - 1;
-        bool bit = top->tx ^ happens(faults.bit_errors, 0);
+        bool bit = top->tx ^ happens(errors.bit_errors, 0);
         received = received >> 1 | bit << 8;
         /* Without its stop bit a byte is lost, as in a real port. */
-        return --bits_to_receive == 0 && bit && !happens(faults.dropped_bytes, 1);
+        return --bits_to_receive == 0 && bit && !happens(errors.dropped_bytes, 1);
     }
 };
 
@@ -117,7 +117,7 @@ extern "C" void trilut_board_run(int line, int stop, int cycles_per_bit, int idl
     board.context.randSeed(static_cast<int>(seed % 0x7fffffff) + 1);
     board.top = std::make_unique<Vtop>(&board.context);
     board.cycles_per_bit = cycles_per_bit;
-    board.faults = { bit_errors, dropped_bytes, resets };
+    board.errors = { bit_errors, dropped_bytes, resets };
     board.done = done;
     board.random.seed(seed);
     board.top->rx = 1;

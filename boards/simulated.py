@@ -17,7 +17,7 @@ from trilut.hdl.conversion import convert
 from trilut.hdl.plan import LayerPlan
 from trilut.sim import Verilator, find_simulator
 
-__all__ = ["LineFaults", "LiveBoard", "SimulatedBoard", "build_simulation"]
+__all__ = ["LineErrors", "LiveBoard", "SimulatedBoard", "build_simulation"]
 
 _TOP = "trilut_board"
 _CLOCK_HZ = 12_000_000
@@ -28,7 +28,7 @@ _TIMEOUT_BYTES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class LineFaults:
+class LineErrors:
     """What goes wrong on a simulated line, both ways, each by its probability.
 
     Parameters
@@ -41,7 +41,7 @@ class LineFaults:
     resets : float
         For the board to be reset before a byte reaches it.
     seed : int
-        Seed of the faults, and of what registers hold before reset.
+        Seed of the errors, and of what registers hold before reset.
     """
 
     bit_errors: float = 0.0
@@ -65,7 +65,7 @@ class LiveBoard:
 
     @property
     def injected(self) -> dict[str, int]:
-        """How many faults there were up to now, by kind."""
+        """How many errors there were up to now, by kind."""
         return dict(zip(("bit_errors", "dropped_bytes", "resets"), self._done, strict=True))
 
 
@@ -77,9 +77,9 @@ class SimulatedBoard:
     design: BoardDesign
 
     @contextmanager
-    def start(self, faults: LineFaults | None = None) -> Iterator[LiveBoard]:
+    def start(self, errors: LineErrors | None = None) -> Iterator[LiveBoard]:
         """Run the board in a thread until the end of the block."""
-        faults = faults or LineFaults()
+        errors = errors or LineErrors()
         run = ctypes.CDLL(str(self.library)).trilut_board_run
         run.argtypes = [ctypes.c_int] * 4 + [ctypes.c_uint64] + [ctypes.c_double] * 3
         run.argtypes.append(ctypes.POINTER(ctypes.c_uint64))
@@ -93,8 +93,8 @@ class SimulatedBoard:
             thread = threading.Thread(
                 target=run,
                 args=(
-                    *(line, stop, cycles, self.design.timeout + 1000 * cycles, faults.seed),
-                    *(faults.bit_errors, faults.dropped_bytes, faults.resets, done),
+                    *(line, stop, cycles, self.design.timeout + 1000 * cycles, errors.seed),
+                    *(errors.bit_errors, errors.dropped_bytes, errors.resets, done),
                 ),
             )
             thread.start()

@@ -19,10 +19,10 @@ from trilut.boards.protocol import (
     ANSWER_BYTES,
     ESCAPE,
     FLAG,
-    Fault,
     Frame,
     FrameReader,
     Kind,
+    Rejection,
     Status,
     encode_frame,
     payloads,
@@ -175,9 +175,9 @@ class HardwareReader:
     async def collect(self, ctx):
         receiver = self.receiver
         payload = bytearray()
-        signals = (receiver.end, receiver.fault, receiver.kind, receiver.sequence)
+        signals = (receiver.end, receiver.rejection, receiver.kind, receiver.sequence)
         data = (receiver.start, receiver.payload, receiver.payload_valid)
-        async for *_, end, fault, kind, sequence, start, byte, valid in ctx.tick().sample(
+        async for *_, end, rejection, kind, sequence, start, byte, valid in ctx.tick().sample(
             *signals, *data
         ):
             if start:
@@ -185,7 +185,7 @@ class HardwareReader:
             if valid:
                 payload.append(byte)
             if end:
-                found = Fault(fault) if fault else Frame(kind, sequence, bytes(payload))
+                found = Rejection(rejection) if rejection else Frame(kind, sequence, bytes(payload))
                 self.found.append(found)
 
 
@@ -206,7 +206,7 @@ def test_hardware_reads_what_the_reader_reads(pieces):
 
 def test_a_line_error_spoils_one_frame():
     receiver = FrameReceiver(LENGTHS, timeout=TIMEOUT)
-    faults = []
+    rejections = []
 
     async def drive(ctx):
         for number in range(3):
@@ -221,12 +221,12 @@ def test_a_line_error_spoils_one_frame():
                 await ctx.tick().repeat(9)
 
     async def collect(ctx):
-        async for *_, end, fault in ctx.tick().sample(receiver.end, receiver.fault):
+        async for *_, end, rejection in ctx.tick().sample(receiver.end, receiver.rejection):
             if end:
-                faults.append(fault)
+                rejections.append(rejection)
 
     simulate(receiver, drive, background=[collect])
-    assert faults == [0, Fault.MALFORMED, 0]
+    assert rejections == [0, Rejection.MALFORMED, 0]
 
 
 @settings(max_examples=8, deadline=None)
@@ -395,4 +395,4 @@ def test_a_frame_whose_beginning_fell_into_the_self_test_counts_as_nothing():
     simulate(design, drive, background=[collect])
     identity, status = FrameReader(ANSWER_BYTES).feed(bytes(received))
     assert identity.kind == Kind.IDENTITY
-    assert Status.unpack(status.payload).faults == dict.fromkeys(Fault, 0)
+    assert Status.unpack(status.payload).rejections == dict.fromkeys(Rejection, 0)

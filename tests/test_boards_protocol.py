@@ -10,11 +10,11 @@ from trilut.boards.protocol import (
     ANSWER_BYTES,
     ESCAPE,
     FLAG,
-    Fault,
     Frame,
     FrameReader,
     Identity,
     Kind,
+    Rejection,
     Result,
     Status,
     encode_frame,
@@ -57,20 +57,20 @@ def test_no_inverted_bits_pass(payload, data):
 
 
 @pytest.mark.parametrize(
-    ("data", "fault"),
+    ("data", "rejection"),
     [
-        (bytes([FLAG, 1, 2, ESCAPE, FLAG]), Fault.MALFORMED),
-        (bytes([FLAG, 1, 2, 3, FLAG]), Fault.TRUNCATED),
-        (encode_frame(3, 0, b"1234"), Fault.TRUNCATED),
-        (encode_frame(3, 0, b"123456"), Fault.OVERSIZED),
-        (encode_frame(3, 0, b"x" * 1000), Fault.OVERSIZED),
-        (encode_frame(3, 0, b"12345").replace(b"3", b"4"), Fault.CHECKSUM),
-        (encode_frame(9, 0, b"123"), Fault.KIND),
-        (encode_frame(9, 0, b"x" * 1000), Fault.CHECKSUM),
+        (bytes([FLAG, 1, 2, ESCAPE, FLAG]), Rejection.MALFORMED),
+        (bytes([FLAG, 1, 2, 3, FLAG]), Rejection.TRUNCATED),
+        (encode_frame(3, 0, b"1234"), Rejection.TRUNCATED),
+        (encode_frame(3, 0, b"123456"), Rejection.OVERSIZED),
+        (encode_frame(3, 0, b"x" * 1000), Rejection.OVERSIZED),
+        (encode_frame(3, 0, b"12345").replace(b"3", b"4"), Rejection.CHECKSUM),
+        (encode_frame(9, 0, b"123"), Rejection.KIND),
+        (encode_frame(9, 0, b"x" * 1000), Rejection.CHECKSUM),
     ],
 )
-def test_faults(data, fault):
-    assert read(data) == [fault]
+def test_rejections(data, rejection):
+    assert read(data) == [rejection]
 
 
 def test_flags_between_frames_are_nothing():
@@ -80,7 +80,7 @@ def test_flags_between_frames_are_nothing():
 def test_a_frame_that_stops_is_given_up():
     reader = FrameReader(LENGTHS)
     assert reader.feed(encode_frame(3, 0, b"12345")[:-3]) == []
-    assert reader.give_up() == [Fault.TRUNCATED]
+    assert reader.give_up() == [Rejection.TRUNCATED]
     assert reader.give_up() == []
     assert reader.feed(encode_frame(1, 4)) == [Frame(1, 4, b"")]
 
@@ -106,8 +106,8 @@ def test_answers_are_read_as_documented():
     assert identity.pack().hex(" ", 2) == "0100 4000 0100 0a00 001b b700 0123 4567 89ab cdef"
     assert Identity.unpack(identity.pack()) == identity
     status = Status.unpack(bytes.fromhex("0100 0d00 0201 0100 0000 0000 0400 0000 0000 0700"))
-    faults = dict.fromkeys(Fault, 0)
-    faults |= {Fault.MALFORMED: 1, Fault.CHECKSUM: 4, Fault.BUSY: 7}
-    assert status == Status(True, 13, 0x102, faults)
+    rejections = dict.fromkeys(Rejection, 0)
+    rejections |= {Rejection.MALFORMED: 1, Rejection.CHECKSUM: 4, Rejection.BUSY: 7}
+    assert status == Status(True, 13, 0x102, rejections)
     assert Result.unpack(bytes.fromhex("0900 0c01 0100")) == Result(9, 0x10C, True)
     assert ANSWER_BYTES[Kind.STATE] == 20

@@ -12,16 +12,16 @@ from trilut import save
 from trilut.boards.host import BoardError, BoardLink
 from trilut.boards.protocol import (
     ANSWER_BYTES,
-    Fault,
     Frame,
     FrameReader,
     Kind,
+    Rejection,
     Result,
     Status,
     encode_frame,
     payloads,
 )
-from trilut.boards.simulated import LineFaults, build_simulation
+from trilut.boards.simulated import LineErrors, build_simulation
 from trilut.circuit.format import digest
 from trilut.cli import main
 
@@ -51,22 +51,22 @@ def test_every_vector_is_answered_like_the_reference(board, net):
         status = link.status()
     assert status.self_test_passed
     assert status.latency == board.design.classifier.latency
-    assert status.faults == dict.fromkeys(Fault, 0)
+    assert status.rejections == dict.fromkeys(Rejection, 0)
 
 
 @pytest.mark.parametrize(
-    "faults",
+    "errors",
     [
-        LineFaults(bit_errors=1e-3, seed=1),
-        LineFaults(dropped_bytes=1e-2, seed=2),
-        LineFaults(resets=1e-2, seed=3),
-        LineFaults(bit_errors=1e-3, dropped_bytes=1e-2, resets=1e-2, seed=4),
+        LineErrors(bit_errors=1e-3, seed=1),
+        LineErrors(dropped_bytes=1e-2, seed=2),
+        LineErrors(resets=1e-2, seed=3),
+        LineErrors(bit_errors=1e-3, dropped_bytes=1e-2, resets=1e-2, seed=4),
     ],
     ids=["noise", "drops", "resets", "all"],
 )
-def test_answers_stay_right_on_a_bad_line(board, net, faults):
-    vectors = random_vectors(net.encoder, 60, seed=faults.seed)
-    with board.start(faults) as live:
+def test_answers_stay_right_on_a_bad_line(board, net, errors):
+    vectors = random_vectors(net.encoder, 60, seed=errors.seed)
+    with board.start(errors) as live:
         with BoardLink(live.port, timeout=0.2, retries=40) as link:
             assert classify_all(link, net, vectors) == expected_answers(net, vectors)
             troubles = link.troubles.total()
@@ -74,22 +74,22 @@ def test_answers_stay_right_on_a_bad_line(board, net, faults):
     # The line was bad indeed, and in all the ways that were asked for.
     assert troubles > 0
     for kind in ("bit_errors", "dropped_bytes", "resets"):
-        assert (injected[kind] > 0) == (getattr(faults, kind) > 0)
+        assert (injected[kind] > 0) == (getattr(errors, kind) > 0)
 
 
 def test_without_retries_a_vector_is_answered_right_or_reported(board, net):
     vectors = random_vectors(net.encoder, 80, seed=5)
     expected = expected_answers(net, vectors)
     answered = reported = 0
-    faults = LineFaults(bit_errors=5e-4, dropped_bytes=1e-3, seed=6)
-    with board.start(faults) as live, BoardLink(live.port, timeout=0.2, retries=40) as link:
+    errors = LineErrors(bit_errors=5e-4, dropped_bytes=1e-3, seed=6)
+    with board.start(errors) as live, BoardLink(live.port, timeout=0.2, retries=40) as link:
         for sample, answer in enumerate(expected):
             link.retries = 0
             try:
                 (result,) = classify_all(link, net, vectors[slice(sample, sample + 1)])
             except BoardError:
                 reported += 1
-                # Back in step, so that one fault is not reported for ever.
+                # Back in step, so that one error is not reported for ever.
                 link.retries = 40
                 link.status()
             else:
@@ -138,11 +138,11 @@ def line(board):
         line.line.close()
 
 
-def rejection(sequence, fault):
-    return Frame(Kind.REJECTED, sequence, bytes([fault, 0]))
+def rejection(sequence, reason):
+    return Frame(Kind.REJECTED, sequence, bytes([reason, 0]))
 
 
-def test_each_fault_is_answered_and_counted_and_the_link_goes_on(line, net):
+def test_each_rejection_is_answered_and_counted_and_the_link_goes_on(line, net):
     payload = next(payloads(net.encoder, random_vectors(net.encoder, 1)))
     whole = encode_frame(Kind.CLASSIFY, 51, payload)
     line.send(encode_frame(Kind.IDENTIFY, 50))
@@ -150,28 +150,28 @@ def test_each_fault_is_answered_and_counted_and_the_link_goes_on(line, net):
     broken = bytearray(whole)
     broken[8] ^= 1
     wrong = [
-        (encode_frame(Kind.CLASSIFY, 51, payload[:-1]), Fault.TRUNCATED),
-        (encode_frame(Kind.CLASSIFY, 51, payload + b"x"), Fault.OVERSIZED),
-        (encode_frame(Kind.CLASSIFY, 51, payload + bytes(5000)), Fault.OVERSIZED),
-        (bytes(broken), Fault.CHECKSUM),
-        (encode_frame(0x33, 51, payload), Fault.KIND),
-        (encode_frame(Kind.CLASSIFY, 53, payload), Fault.SEQUENCE),
-        (encode_frame(Kind.CLASSIFY, 49, payload), Fault.SEQUENCE),
-        (whole[:-2] + b"\x7d\x7e", Fault.MALFORMED),
+        (encode_frame(Kind.CLASSIFY, 51, payload[:-1]), Rejection.TRUNCATED),
+        (encode_frame(Kind.CLASSIFY, 51, payload + b"x"), Rejection.OVERSIZED),
+        (encode_frame(Kind.CLASSIFY, 51, payload + bytes(5000)), Rejection.OVERSIZED),
+        (bytes(broken), Rejection.CHECKSUM),
+        (encode_frame(0x33, 51, payload), Rejection.KIND),
+        (encode_frame(Kind.CLASSIFY, 53, payload), Rejection.SEQUENCE),
+        (encode_frame(Kind.CLASSIFY, 49, payload), Rejection.SEQUENCE),
+        (whole[:-2] + b"\x7d\x7e", Rejection.MALFORMED),
         # Half a frame and then nothing: given up after a while.
-        (whole[:-4], Fault.TRUNCATED),
+        (whole[:-4], Rejection.TRUNCATED),
     ]
-    for data, fault in wrong:
+    for data, reason in wrong:
         line.send(data)
         answer = line.answer()
-        assert (answer.kind, answer.payload) == (Kind.REJECTED, bytes([fault, 0])), fault
+        assert (answer.kind, answer.payload) == (Kind.REJECTED, bytes([reason, 0])), reason
         line.send(whole)
         (expected,) = expected_answers(net, random_vectors(net.encoder, 1))
         result = Result.unpack(line.answer().payload)
         assert (result.chosen, result.margin, result.unknown) == expected
-    counts = line.status(52).faults
-    for fault in Fault:
-        assert counts[fault] == sum(each is fault for _, each in wrong)
+    counts = line.status(52).rejections
+    for reason in Rejection:
+        assert counts[reason] == sum(each is reason for _, each in wrong)
 
 
 def test_noise_is_counted_and_not_answered(line):
@@ -179,14 +179,14 @@ def test_noise_is_counted_and_not_answered(line):
     assert line.is_silent()
     line.send(encode_frame(Kind.IDENTIFY, 1))
     assert line.answer().kind == Kind.IDENTITY
-    assert line.status(2).faults[Fault.TRUNCATED] == 2
+    assert line.status(2).rejections[Rejection.TRUNCATED] == 2
 
 
 def test_a_request_during_an_answer_is_counted_as_busy(line):
     line.send(encode_frame(Kind.IDENTIFY, 9), encode_frame(Kind.IDENTIFY, 10))
     assert line.answer().sequence == 9
     assert line.is_silent()
-    assert line.status(10).faults[Fault.BUSY] == 1
+    assert line.status(10).rejections[Rejection.BUSY] == 1
 
 
 def test_the_sequence_wraps_and_the_last_request_may_be_repeated(line):
@@ -199,20 +199,20 @@ def test_the_sequence_wraps_and_the_last_request_may_be_repeated(line):
 
 
 def test_after_a_reset_only_an_identify_request_is_heard(board):
-    # The fault comes before the first byte, so the board is new to this frame.
+    # The reset comes before the first byte, so the board is new to this frame.
     with board.start() as live:
         line = RawLine(live.port)
         while True:
             line.send(encode_frame(Kind.STATUS, 0))
             if not line.is_silent():
                 break
-        assert line.answer() == rejection(0, Fault.SEQUENCE)
+        assert line.answer() == rejection(0, Rejection.SEQUENCE)
         line.send(encode_frame(Kind.IDENTIFY, 0))
         # A slow machine may have been asked several times.
-        while (answer := line.answer()) == rejection(0, Fault.SEQUENCE):
+        while (answer := line.answer()) == rejection(0, Rejection.SEQUENCE):
             pass
         assert answer.kind == Kind.IDENTITY
-        assert line.status(0).faults[Fault.SEQUENCE] >= 1
+        assert line.status(0).rejections[Rejection.SEQUENCE] >= 1
         line.line.close()
 
 
@@ -254,8 +254,8 @@ def test_digits_on_a_bad_line(tmp_path):
     expected = expected_answers(net, vectors)
     assert len({chosen for chosen, *_ in expected}) == 10
     board = build_simulation(net, tmp_path)
-    faults = LineFaults(bit_errors=2e-4, dropped_bytes=5e-4, resets=5e-4, seed=7)
-    with board.start(faults) as live:
+    errors = LineErrors(bit_errors=2e-4, dropped_bytes=5e-4, resets=5e-4, seed=7)
+    with board.start(errors) as live:
         with BoardLink(live.port, timeout=0.5, retries=40) as link:
             assert link.status().self_test_passed
             assert classify_all(link, net, vectors) == expected

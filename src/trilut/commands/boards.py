@@ -245,8 +245,10 @@ def _status(args: argparse.Namespace) -> int:
         "frames": str(status.frames),
         "latency": f"{status.latency} cycles" if status.latency else "nothing classified yet",
     }
-    rows |= {f"rejected: {fault.name.lower()}": str(n) for fault, n in status.faults.items()}
-    faults = {fault.name.lower(): number for fault, number in status.faults.items()}
-    document = {"identity": identity, "status": status, "faults": faults}
+    rows |= {
+        f"rejected: {rejection.name.lower()}": str(n) for rejection, n in status.rejections.items()
+    }
+    rejections = {rejection.name.lower(): number for rejection, number in status.rejections.items()}
+    document = {"identity": identity, "status": status, "rejections": rejections}
     print_result(args, args.port, rows, document)
     return 0 if status.self_test_passed else 1
