@@ -112,11 +112,7 @@ def told_as_much(dataset: Dataset, config: TrainingConfig) -> Encoder:
         fit_encoder(
             dataset.train.x,
             dataset.feature_names,
-            thresholds=config.thresholds,
-            delta=config.delta,
-            spacing=config.spacing,
-            bits=config.bits,
-            minority=config.minority,
+            **dataclasses.asdict(config.encoding),
         )
     )
 

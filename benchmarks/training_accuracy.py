@@ -163,7 +163,7 @@ def run(row: Row, seed: int, runs: Path, kept: Kept) -> None:
 
 def forget_other_settings(directory: Path, config: TrainingConfig) -> None:
     """Remove what a training with other settings has left, which this one cannot go on from."""
-    settings = json.dumps(dataclasses.asdict(config), indent=2) + "\n"
+    settings = json.dumps(config.settings, indent=2) + "\n"
     path = directory / "config.json"
     if path.exists() and path.read_text() == settings:
         return
@@ -179,7 +179,7 @@ def row_encoder(row: Row, dataset: Dataset, config: TrainingConfig) -> Encoder |
     ternary = fit_encoder(
         dataset.train.x,
         dataset.feature_names,
-        thresholds=config.thresholds,
+        thresholds=config.encoding.thresholds,
         delta=row.equal_information,
     )
     return equal_information(ternary)
@@ -210,9 +210,9 @@ def describe(row: Row, dataset: Dataset, trained: TrainingResult, seconds: float
         "key": key(row),
         "hardened": dataclasses.asdict(trained.hardened),
         "soft": dataclasses.asdict(trained.soft),
-        "gates": sum(config.layers),
+        "gates": sum(config.network.layers),
         "inputs": encoder.num_trits,
-        "steps": config.steps,
+        "steps": config.course.steps,
         "cpu_seconds": seconds,
         "versions": versions(),
     }

@@ -102,9 +102,8 @@ def product_step(
     parameters = tuple(recipe.init(num_gates, generator) for num_gates in layers)
     search, rules = (), None
     if wiring is None:
-        config = TrainingConfig(layers=layers, wiring="learned", candidates=64)
         rules = WireSearch(0.03, 10**6)
-        search = start_search(config, INPUTS, generator)
+        search = start_search(INPUTS, layers, candidates=64)
         wiring = choose_wires(rules, search)
     # Donated buffers cannot be shared, so that every form has its own.
     wiring = jax.tree.map(jnp.copy, wiring)
@@ -210,7 +209,7 @@ def show_gap(steps: int) -> None:
     print("| recipe | n = 0 | 1 | 2 | 3 |\n|---|---|---|---|---|")
     digits = load_dataset("digits")
     for recipe in ("paper", "paper-then-hard", "hard", "dlgn"):
-        config = TrainingConfig(recipe=recipe, layers=(1000, 1000, 1000), steps=steps)
+        config = TrainingConfig.of(recipe=recipe, layers=(1000, 1000, 1000), steps=steps)
         row = layer_accuracies(fit_dataset(digits, config), digits.validation)
         print(f"| {recipe} | {' | '.join(f'{100 * value:.1f}' for value in row)} |", flush=True)
 

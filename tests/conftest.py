@@ -14,16 +14,18 @@ os.environ["JAX_NUMPY_RANK_PROMOTION"] = "raise"
 
 from jaxtyping import install_import_hook
 
-# Modules of training whose types are not checked, each with its reason.
+# Parts of training whose types are not checked, each with its reason.
 UNCHECKED = {
     "config": "its own messages about wrong settings are what the tests are after",
+    "settings": "the same",
 }
 
 _TRAINING = Path(__file__).parent.parent / "training"
 CHECKED = tuple(
-    f"trilut.training.{path.stem}"
-    for path in sorted(_TRAINING.glob("*.py"))
-    if path.stem not in {"__init__", *UNCHECKED}
+    ".".join(("trilut.training", *path.relative_to(_TRAINING).with_suffix("").parts))
+    for path in sorted(_TRAINING.rglob("*.py"))
+    if path.name != "__init__.py"
+    and path.relative_to(_TRAINING).with_suffix("").parts[0] not in UNCHECKED
 )
 """Modules in which jaxtyping and beartype check every call: all of training, but for those."""
 

@@ -247,7 +247,7 @@ def test_digits_on_a_bad_line(tmp_path):
     from trilut.training import TrainingConfig, train
 
     digits = load_dataset("digits")
-    net = train(digits, TrainingConfig(layers=(300, 200), steps=300)).netlist
+    net = train(digits, TrainingConfig.of(layers=(300, 200), steps=300)).netlist
     samples = np.array(digits.test.x[:250], dtype=np.float64)
     samples[np.random.default_rng(0).random(samples.shape) < 0.02] = np.nan
     vectors = net.encoder.quantize(samples)

@@ -147,6 +147,7 @@ WORKING = {
         "--version",
         "data list",
         "data info spirals",
+        "data info spirals --delta 0.25",
         "gate and",
         "info NET",
         "optimize NET -o OUT.trilut",
@@ -165,7 +166,6 @@ WORKING = {
     ],
     ("data",): ["data info moons", "eval NET"],
     ("training",): [
-        "data info spirals --delta 0.25",
         "train spirals -o OUT --steps 20 --layers 16,16",
         "eval NET --data SAMPLES --engine jax",
     ],
@@ -206,7 +206,6 @@ LACKING = {
     },
     "training": {
         "jax": [
-            "data info spirals --delta 0.25",
             "train spirals -o OUT",
             "flow spirals -o OUT",
             "explore spirals -o OUT",

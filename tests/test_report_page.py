@@ -30,7 +30,7 @@ needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not on 
 def run(tmp_path_factory):
     directory = tmp_path_factory.mktemp("run")
     moons = load_dataset("moons:train=300,validation=100,test=200")
-    config = TrainingConfig(
+    config = TrainingConfig.of(
         layers=(60, 60, 20), recipe="paper", delta=1.0, steps=60, evaluate_every=20
     )
     result = train(moons, config, directory=directory)

@@ -81,7 +81,7 @@ def test_weight_makes_networks_smaller(settings):
     common = {"layers": (48, 24), "steps": 150, "evaluate_every": 150, "keep": "last", **settings}
 
     def area(**more):
-        netlist = train(wine, TrainingConfig(**common, **more)).netlist
+        netlist = train(wine, TrainingConfig.of(**common, **more)).netlist
         tables = netlist.table.astype(np.float32)
         inside, outputs = tables[:48], tables[48:]
         return (
@@ -95,15 +95,15 @@ def test_weight_makes_networks_smaller(settings):
 def test_wrong_settings():
     with pytest.raises(
         TrainingError,
-        match=r"^Setting 'area_weight' is of the recipes 'hard', 'noise', 'paper-then-hard', "
-        r"'paper', not of 'dlgn'$",
+        match=r"^Setting 'area_weight' is 0\.1, but it is of the recipe 'hard' or 'paper' or "
+        r"'paper-then-hard' or 'noise', not of 'dlgn'$",
     ):
-        TrainingConfig(layers=(8,), recipe="dlgn", area_weight=0.1)
+        TrainingConfig.of(layers=(8,), recipe="dlgn", area_weight=0.1)
     with pytest.raises(
         TrainingError, match=r"^Setting 'area_weight' is of valence 2 and 3, not of 5$"
     ):
-        TrainingConfig(layers=(8,), valence=5, area_weight=0.1)
+        TrainingConfig.of(layers=(8,), valence=5, area_weight=0.1)
     with pytest.raises(
         TrainingError, match=r"^Setting 'area_weight' is -1, expected 0 or a positive number$"
     ):
-        TrainingConfig(layers=(8,), area_weight=-1)
+        TrainingConfig.of(layers=(8,), area_weight=-1)

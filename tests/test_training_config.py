@@ -1,14 +1,23 @@
-import dataclasses
 from argparse import ArgumentTypeError
-from typing import get_args
 
 import numpy as np
 import pytest
 
-from trilut.commands import options
+from trilut.commands import training_options
 from trilut.data import Dataset, Split, load_dataset
-from trilut.training import TrainingConfig, TrainingError
-from trilut.training.config import RecipeName, WiringName, add_settings
+from trilut.training import (
+    Encoding,
+    Hard,
+    LearnedWiring,
+    Network,
+    Paper,
+    RandomWiring,
+    TrainingConfig,
+    TrainingError,
+)
+from trilut.training.config import add_settings, built_in_settings
+from trilut.training.settings.recipes import RECIPES
+from trilut.training.settings.wirings import WIRINGS
 
 
 def dataset(num_classes, name="own"):
@@ -33,7 +42,8 @@ def test_defaults_fit_an_unknown_dataset(num_classes):
 
 def test_settings_override_the_defaults():
     config = TrainingConfig.for_dataset(dataset(2, "moons"), layers=[8, 4], seed=7)
-    assert (config.layers, config.seed, config.steps) == ((8, 4), 7, 2000)
+    assert (config.network.layers, config.course.seed) == ((8, 4), 7)
+    assert config.course.steps == 2000
 
 
 def test_numbers_behind_a_name_do_not_change_the_defaults():
@@ -43,22 +53,22 @@ def test_numbers_behind_a_name_do_not_change_the_defaults():
 
 def test_tau_follows_the_outputs_per_class():
     classes = ("a", "b")
-    assert TrainingConfig(layers=(8, 32)).head(classes).tau == 2
-    assert TrainingConfig(layers=(8, 32), recipe="paper").head(classes).tau == 4
-    assert TrainingConfig(layers=(8, 32), tau=10.0).head(classes).tau == 10
+    assert TrainingConfig.of(layers=(8, 32)).head(classes).tau == 2
+    assert TrainingConfig.of(layers=(8, 32), recipe="paper").head(classes).tau == 4
+    assert TrainingConfig.of(layers=(8, 32), tau=10.0).head(classes).tau == 10
 
 
 def test_several_layers_of_outputs():
-    head = TrainingConfig(layers=(8, 6, 4), output_layers=2, tau=1.0).head(("a", "b"))
+    head = TrainingConfig.of(layers=(8, 6, 4), output_layers=2, tau=1.0).head(("a", "b"))
     assert head.group_sizes == (5, 5)
     with pytest.raises(
         TrainingError, match=r"^Layer 1 has 7 gates, expected a multiple of the 2 classes$"
     ):
-        TrainingConfig(layers=(8, 7, 4), output_layers=2).head(("a", "b"))
+        TrainingConfig.of(layers=(8, 7, 4), output_layers=2).head(("a", "b"))
 
 
 def test_margin_that_no_sample_could_have():
-    config = TrainingConfig(layers=(8, 6))
+    config = TrainingConfig.of(layers=(8, 6))
     assert config.head(("a", "b"), abstain_margin=6).abstain_margin == 6
     for margin in (0, 7):
         with pytest.raises(
@@ -69,8 +79,8 @@ def test_margin_that_no_sample_could_have():
 
 
 def test_config_is_a_key():
-    assert hash(TrainingConfig(layers=[4, 2])) == hash(TrainingConfig(layers=(4, 2)))
-    assert dataclasses.asdict(TrainingConfig(layers=[4, 2]))["layers"] == (4, 2)
+    assert hash(TrainingConfig.of(layers=[4, 2])) == hash(TrainingConfig.of(layers=(4, 2)))
+    assert TrainingConfig.of(layers=[4, 2]).settings["layers"] == (4, 2)
 
 
 @pytest.mark.parametrize("outputs", [1, 10])
@@ -79,7 +89,7 @@ def test_outputs_cannot_be_shared(outputs):
         TrainingError,
         match=rf"^The last layer has {outputs} gates, expected a multiple of the 3 classes$",
     ):
-        TrainingConfig(layers=(8, outputs)).head(("a", "b", "c"))
+        TrainingConfig.of(layers=(8, outputs)).head(("a", "b", "c"))
 
 
 @pytest.mark.parametrize(
@@ -93,15 +103,23 @@ def test_outputs_cannot_be_shared(outputs):
             "'noise' or 'dlgn' or 'dlgn-naive'",
         ),
         (
+            {"recipe": "hrad"},
+            "Setting 'recipe' is 'hrad', expected 'hard' or 'paper' or 'paper-then-hard' or "
+            "'noise' or 'dlgn' or 'dlgn-naive'; did you mean 'hard'?",
+        ),
+        (
             {"recipe": "dlgn", "valence": 3},
-            "Setting 'valence' is 3, expected 2 for the recipe 'dlgn'",
+            "Setting 'valence' is 3, expected 2 for mixtures of binary gates",
         ),
         ({"valence": 1}, "Setting 'valence' is 1, expected 2…8"),
         (
             {"loss": "hinge"},
             "Setting 'loss' is 'hinge', expected 'cross-entropy' or 'squared-error'",
         ),
-        ({"noise": -1.0}, "Setting 'noise' is -1.0, expected 0 or a positive number"),
+        (
+            {"recipe": "noise", "noise": -1.0},
+            "Setting 'noise' is -1.0, expected 0 or a positive number",
+        ),
         ({"spacing": "log"}, "Setting 'spacing' is 'log', expected 'uniform' or 'quantile'"),
         ({"schedule": "step"}, "Setting 'schedule' is 'step', expected 'constant' or 'cosine'"),
         ({"keep": "first"}, "Setting 'keep' is 'first', expected 'best' or 'last'"),
@@ -110,13 +128,19 @@ def test_outputs_cannot_be_shared(outputs):
             "Setting 'wiring' is 'full', expected 'random' or 'unique' or 'local' or 'learned'",
         ),
         ({"shift": -1}, "Setting 'shift' is -1, expected at least 0"),
-        ({"window": 1}, "Setting 'window' is 1, expected at least 2"),
-        ({"candidates": 1}, "Setting 'candidates' is 1, expected at least 2"),
+        ({"wiring": "local", "window": 1}, "Setting 'window' is 1, expected at least 2"),
+        ({"wiring": "learned", "candidates": 1}, "Setting 'candidates' is 1, expected at least 2"),
         ({"output_layers": 3}, "Setting 'output_layers' is 3, but there are 2 layers"),
-        ({"wire_every": 0}, "Setting 'wire_every' is 0, expected 1…1073741823"),
-        ({"wire_rate": 0.0}, "Setting 'wire_rate' is 0.0, expected a positive number"),
         (
-            {"distance_cost": -1.0},
+            {"wiring": "learned", "wire_every": 0},
+            "Setting 'wire_every' is 0, expected 1…1073741823",
+        ),
+        (
+            {"wiring": "learned", "wire_rate": 0.0},
+            "Setting 'wire_rate' is 0.0, expected a positive number",
+        ),
+        (
+            {"wiring": "learned", "distance_cost": -1.0},
             "Setting 'distance_cost' is -1.0, expected 0 or a positive number",
         ),
         ({"thresholds": 0}, "Setting 'thresholds' is 0, expected 1…65536"),
@@ -137,18 +161,18 @@ def test_outputs_cannot_be_shared(outputs):
         ({"tau": -2.0}, "Setting 'tau' is -2.0, expected a positive number"),
         ({"tau_start": 0.0}, "Setting 'tau_start' is 0.0, expected a positive number"),
         (
-            {"commitment_max": float("inf")},
+            {"recipe": "paper", "commitment_max": float("inf")},
             "Setting 'commitment_max' is inf, expected 0 or a positive number",
         ),
         (
-            {"commitment_power": -1.0},
+            {"recipe": "paper", "commitment_power": -1.0},
             "Setting 'commitment_power' is -1.0, expected 0 or a positive number",
         ),
     ],
 )
 def test_setting_out_of_range(settings, message):
     with pytest.raises(TrainingError) as caught:
-        TrainingConfig(**{"layers": (4, 2), **settings})
+        TrainingConfig.of(**{"layers": (4, 2), **settings})
     assert str(caught.value) == message
 
 
@@ -161,8 +185,8 @@ def test_setting_out_of_range(settings, message):
         ),
         (
             {"tau_start": 20.0, "recipe": "paper"},
-            "Setting 'tau_start' is 20.0, but it is of the recipe 'hard' or 'noise' or "
-            "'paper-then-hard', not of 'paper'",
+            "Setting 'tau_start' is 20.0, but it is of the recipe 'hard' or 'paper-then-hard' or "
+            "'noise', not of 'paper'",
         ),
         (
             {"commitment_max": 0.0},
@@ -181,32 +205,62 @@ def test_setting_out_of_range(settings, message):
 )
 def test_setting_without_effect(settings, message):
     with pytest.raises(TrainingError) as caught:
-        TrainingConfig(**{"layers": (4, 2), **settings})
+        TrainingConfig.of(**{"layers": (4, 2), **settings})
     assert str(caught.value) == message
 
 
 def test_default_of_a_dataset_that_would_have_no_effect_is_left_out():
     cifar10 = dataset(10, "cifar10")
-    assert TrainingConfig.for_dataset(cifar10).candidates == 512
-    assert TrainingConfig.for_dataset(cifar10, wiring="random").candidates is None
+    assert TrainingConfig.for_dataset(cifar10).wiring == LearnedWiring(candidates=512)
+    assert TrainingConfig.for_dataset(cifar10, wiring="random").wiring == RandomWiring()
 
 
 def test_even_valence_has_no_unknown_band():
     for settings in ({"recipe": "dlgn"}, {"valence": 2}, {"valence": 4}):
-        assert TrainingConfig(layers=(4, 2), delta=0.5, **settings).delta == 0
-    assert TrainingConfig(layers=(4, 2), valence=5, delta=0.5).delta == 0.5
+        assert TrainingConfig.of(layers=(4, 2), delta=0.5, **settings).encoding.delta == 0
+    assert TrainingConfig.of(layers=(4, 2), valence=5, delta=0.5).encoding.delta == 0.5
 
 
-def test_command_line_knows_all_choices():
-    assert get_args(RecipeName) == tuple(options._RECIPES)
-    assert get_args(WiringName) == tuple(options._WIRINGS)
+def test_parts_and_flat_settings_are_the_same():
+    parts = TrainingConfig(
+        recipe=Paper(commitment_max=0.2),
+        network=Network(layers=(4, 2)),
+        wiring=LearnedWiring(candidates=3),
+        encoding=Encoding(delta=0.5),
+    )
+    settings = {"commitment_max": 0.2, "candidates": 3, "delta": 0.5, "layers": (4, 2)}
+    flat = TrainingConfig.of(recipe="paper", wiring="learned", **settings)
+    assert flat == parts
+    assert hash(flat) == hash(parts)
+    assert settings.items() <= parts.settings.items()
+    assert TrainingConfig.of(**parts.settings) == parts
+
+
+def test_part_beside_flat_settings():
+    config = TrainingConfig.of(layers=(4, 2), recipe=Paper(commitment_max=0.2), valence=2)
+    assert config.recipe == Paper(commitment_max=0.2, valence=2)
+    with pytest.raises(TrainingError) as caught:
+        TrainingConfig.of(layers=(4, 2), recipe=Hard(), noise=0.1)
+    assert str(caught.value) == (
+        "Setting 'noise' is 0.1, but it is of the recipe 'noise', not of 'hard'"
+    )
+
+
+@pytest.mark.parametrize("recipe", RECIPES.built_in)
+@pytest.mark.parametrize("wiring", WIRINGS.built_in)
+def test_every_recipe_goes_with_every_wiring(recipe, wiring):
+    config = TrainingConfig.of(layers=(8, 4), recipe=recipe.name, wiring=wiring.name)
+    assert (type(config.recipe), type(config.wiring)) == (recipe, wiring)
+    assert TrainingConfig.of(**config.settings) == config
+    assert config.phases(tau=1.0)[-1].end == 3000
+    assert len(config.wiring.wire(config.network, config.course, 6).wiring) == 2
 
 
 def test_mesh_on_the_command_line():
-    assert options.mesh_shape("2x4") == (2, 4)
+    assert training_options.mesh_shape("2x4") == (2, 4)
     for text in ("2", "2x", "0x1", "2x4x1", "axb"):
         with pytest.raises(ArgumentTypeError) as caught:
-            options.mesh_shape(text)
+            training_options.mesh_shape(text)
         assert str(caught.value) == f"{text!r} is not a mesh like 2x4"
 
 
@@ -222,15 +276,16 @@ def test_settings_are_read_as_their_types():
         "evaluate_every": 7,
         "candidates": None,
     }
-    assert TrainingConfig(**added).tau == 4
+    assert TrainingConfig.of(wiring="learned", **added).course.tau == 4
 
 
 def test_every_setting_can_be_written_as_text():
-    config = TrainingConfig(layers=(4, 2))
-    for field in dataclasses.fields(config):
-        value = getattr(config, field.name)
-        text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
-        assert add_settings({}, [f"{field.name}={text}"]) == {field.name: value}
+    for recipe, wiring in (("noise", "local"), ("paper", "learned")):
+        config = TrainingConfig.of(layers=(4, 2), recipe=recipe, wiring=wiring)
+        for name, value in config.settings.items():
+            text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            text = text.lower() if isinstance(value, bool | None) else text
+            assert add_settings({}, [f"{name}={text}"]) == {name: value}
 
 
 @pytest.mark.parametrize(
@@ -239,7 +294,7 @@ def test_every_setting_can_be_written_as_text():
         (
             ["tua=4"],
             "There is no setting 'tua', expected one of "
-            + ", ".join(field.name for field in dataclasses.fields(TrainingConfig))
+            + ", ".join(built_in_settings())
             + "; did you mean 'tau'?",
         ),
         (["steps=2"], "Setting 'steps' is given twice, expected it once"),

@@ -40,7 +40,7 @@ for batch, gate in meshes:
     try:
         result = train(
             wine,
-            TrainingConfig(**settings),
+            TrainingConfig.of(**settings),
             mesh=make_mesh(batch=batch, gate=gate),
             directory=directory and Path(directory),
             progress=progress,
@@ -78,7 +78,7 @@ def free_port():
 
 
 def expected(settings):
-    return digest(train(load_dataset("wine"), TrainingConfig(**settings)).netlist)
+    return digest(train(load_dataset("wine"), TrainingConfig.of(**settings)).netlist)
 
 
 # 30 gates and the 60 slots of 30 gates are not all divisible by 4: those arrays stay whole.

@@ -9,7 +9,6 @@ from trilut.data import load_dataset
 from trilut.training import TrainingConfig, TrainingError, train
 from trilut.training.area import gate_area
 from trilut.training.network import Samples, Topology
-from trilut.training.phases import make_phases
 from trilut.training.prune import prune, simplest_tables
 from trilut.training.step import Learned
 from trilut.training.wiring import LayerWiring
@@ -129,7 +128,7 @@ def test_what_is_pruned_stays_pruned():
 
 @pytest.mark.parametrize("valence", [2, 3])
 def test_pruned_training_ends_with_gates_without_logic(wine, valence):
-    result = train(wine, TrainingConfig(**SETTINGS, valence=valence))
+    result = train(wine, TrainingConfig.of(**SETTINGS, valence=valence))
     table = result.netlist.table.astype(np.float32)
     inside, outputs = table[:36], table[36:]
     wired = gate_area(inside, is_output=False, valence=valence) == 0
@@ -139,9 +138,9 @@ def test_pruned_training_ends_with_gates_without_logic(wine, valence):
 
 
 def test_pruned_training_resumes_bit_for_bit(wine, tmp_path):
-    config = TrainingConfig(**SETTINGS, wiring="learned", recipe="noise")
+    config = TrainingConfig.of(**SETTINGS, wiring="learned", recipe="noise")
     whole = train(wine, config).netlist
-    steps = [phase.end for phase in make_phases(config, tau=1.0)]
+    steps = [phase.end for phase in config.phases(tau=1.0)]
     assert steps[0] == 60
     assert steps[-1] == 100
 
@@ -161,16 +160,16 @@ def test_wrong_settings():
     with pytest.raises(
         TrainingError, match=r"^Setting 'prune' is 1, expected 0 or a share below 1$"
     ):
-        TrainingConfig(layers=(8,), prune=1)
+        TrainingConfig.of(layers=(8,), prune=1)
     with pytest.raises(
         TrainingError,
-        match=r"^Setting 'prune' is of the recipes 'hard', 'noise', 'paper-then-hard', "
-        r"not of 'paper'$",
+        match=r"^Setting 'prune' is 0\.5, but it is of the recipe 'hard' or 'paper-then-hard' or "
+        r"'noise', not of 'paper'$",
     ):
-        TrainingConfig(layers=(8,), recipe="paper", prune=0.5)
+        TrainingConfig.of(layers=(8,), recipe="paper", prune=0.5)
     with pytest.raises(TrainingError, match=r"^Setting 'prune_steps' is 0, expected 1…1073741823$"):
-        TrainingConfig(layers=(8,), prune_steps=0)
+        TrainingConfig.of(layers=(8,), prune_steps=0)
     with pytest.raises(
         TrainingError, match=r"^Setting 'prune_steps' is 50, but 'prune' is 0: nothing is pruned$"
     ):
-        TrainingConfig(layers=(8,), prune_steps=50)
+        TrainingConfig.of(layers=(8,), prune_steps=50)

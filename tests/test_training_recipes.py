@@ -12,7 +12,6 @@ from trilut.training import TrainingConfig, harden
 from trilut.training.mixture import MixtureRecipe
 from trilut.training.network import Samples, Topology, accuracy, class_scores, forward
 from trilut.training.objective import complexity, cross_entropy, round_gradient
-from trilut.training.phases import make_phases
 from trilut.training.recipes import HardRecipe, PaperRecipe, Phase, harden_tables
 from trilut.training.relax import look_up
 from trilut.training.wiring import LayerWiring, random_wiring
@@ -173,7 +172,7 @@ def test_hard_loss_is_the_cross_entropy():
 
 def test_tau_falls_geometrically_from_where_it_starts():
     scores, labels = jnp.array([[3.0, -1.0], [0.0, 2.0]]), jnp.array([0, 0])
-    (phase,) = make_phases(TrainingConfig(layers=(2,), tau_start=8.0), tau=2.0)
+    (phase,) = TrainingConfig.of(layers=(2,), tau_start=8.0).phases(tau=2.0)
     for progress, tau in ((0.0, 8.0), (0.5, 4.0), (1.0, 2.0)):
         falling = phase.recipe.loss((), scores, labels, jnp.float32(progress))
         constant = HardRecipe(tau).loss((), scores, labels, jnp.float32(progress))
@@ -196,26 +195,28 @@ def test_hard_entries_stay_where_they_can_change_the_table():
 
 
 def test_recipes_of_a_config():
-    assert make_phases(TrainingConfig(layers=(2,)), tau=3.0) == (Phase(HardRecipe(3.0), 3000),)
-    config = TrainingConfig(layers=(2,), recipe="paper", commitment_max=0.2, commitment_power=1.0)
-    assert make_phases(config, tau=3.0) == (Phase(PaperRecipe(3.0, 0.2, 1.0), 3000),)
-    config = TrainingConfig(layers=(2,), recipe="noise", noise=0.4, noise_kind="gumbel", seed=5)
+    assert TrainingConfig.of(layers=(2,)).phases(tau=3.0) == (Phase(HardRecipe(3.0), 3000),)
+    config = TrainingConfig.of(
+        layers=(2,), recipe="paper", commitment_max=0.2, commitment_power=1.0
+    )
+    assert config.phases(tau=3.0) == (Phase(PaperRecipe(3.0, 0.2, 1.0), 3000),)
+    config = TrainingConfig.of(layers=(2,), recipe="noise", noise=0.4, noise_kind="gumbel", seed=5)
     noisy = HardRecipe(3.0, noise=0.4, noise_kind="gumbel", seed=5)
-    assert make_phases(config, tau=3.0) == (Phase(noisy, 3000),)
+    assert config.phases(tau=3.0) == (Phase(noisy, 3000),)
     for recipe, naive in (("dlgn", False), ("dlgn-naive", True)):
-        config = TrainingConfig(layers=(2,), recipe=recipe)
-        assert make_phases(config, tau=3.0) == (Phase(MixtureRecipe(3.0, naive), 3000),)
-        assert config.valence == 2
+        config = TrainingConfig.of(layers=(2,), recipe=recipe)
+        assert config.phases(tau=3.0) == (Phase(MixtureRecipe(3.0, naive), 3000),)
+        assert config.recipe.valence == 2
 
 
 def test_trainings_that_differ_in_the_seed_share_their_recipe():
-    seeds = (TrainingConfig(layers=(2,), seed=seed) for seed in (0, 1))
-    assert len({make_phases(config, tau=3.0) for config in seeds}) == 1
+    seeds = (TrainingConfig.of(layers=(2,), seed=seed) for seed in (0, 1))
+    assert len({config.phases(tau=3.0) for config in seeds}) == 1
 
 
 def test_paper_hands_over_to_hard_in_tables():
-    config = TrainingConfig(layers=(2,), recipe="paper-then-hard", steps=1000)
-    first, second = make_phases(config, tau=3.0)
+    config = TrainingConfig.of(layers=(2,), recipe="paper-then-hard", steps=1000)
+    first, second = config.phases(tau=3.0)
     assert (first.end, second.end) == (700, 1000)
     assert second.recipe == HardRecipe(3.0)
     tables = first.recipe.init(20, np.random.default_rng(0))

@@ -19,8 +19,7 @@ def make_search(scores, candidates=None):
 
 
 def start(num_inputs, layers, seed=0, **settings):
-    config = TrainingConfig(layers=layers, wiring="learned", **settings)
-    return start_search(config, num_inputs, np.random.default_rng(seed))
+    return start_search(num_inputs, layers, seed=seed, **settings)
 
 
 def test_the_strongest_score_wires_and_its_sign_negates():
@@ -44,7 +43,7 @@ def test_distance_cost_shortens_the_wires():
 
     def mean_length(cost):
         settings = {"layers": (60, 30), "wiring": "learned", "steps": 200, "batch": 32}
-        fitted = fit_dataset(wine, TrainingConfig(distance_cost=cost, **settings))
+        fitted = fit_dataset(wine, TrainingConfig.of(distance_cost=cost, **settings))
         parents = fitted.learned.wiring[1]
         own = (np.arange(30) + 0.5) / 30
         return np.mean([np.abs((np.asarray(p) + 0.5) / 60 - own) for p in (parents.a, parents.b)])
@@ -128,7 +127,7 @@ def test_blocks_move_as_one_would():
 )
 def test_trained_wires_are_those_of_the_netlist(settings):
     wine = load_dataset("wine")
-    config = TrainingConfig(wiring="learned", steps=120, evaluate_every=60, batch=32, **settings)
+    config = TrainingConfig.of(wiring="learned", steps=120, evaluate_every=60, batch=32, **settings)
     result = train(wine, config)
     trits = result.netlist.encoder.encode(wine.test.x)
     measured = accuracy(result.netlist.classify(trits), wine.test.y)
@@ -138,12 +137,11 @@ def test_trained_wires_are_those_of_the_netlist(settings):
 
 def test_learned_wires_leave_their_start():
     wine = load_dataset("wine")
-    config = TrainingConfig(
+    config = TrainingConfig.of(
         layers=(30,), wiring="learned", steps=200, evaluate_every=200, wire_rate=0.1
     )
     netlist = train(wine, config).netlist
-    generator = np.random.default_rng((0, 3))
-    (search,) = start_search(config, netlist.num_inputs, generator)
+    (search,) = start_search(netlist.num_inputs, (30,))
     before = jax.jit(WireSearch(0.1, 200).choose)(search)
     changed = np.mean(np.concatenate([before.a != netlist.a, before.b != netlist.b]))
     assert changed > 0.2
@@ -153,7 +151,7 @@ def test_learned_wiring_beats_random_wiring():
     digits = load_dataset("digits")
     settings = {"layers": (300,), "learning_rate": 0.05, "steps": 600, "evaluate_every": 600}
     learned, random = (
-        train(digits, TrainingConfig(wiring=wiring, **settings)).hardened.validation
+        train(digits, TrainingConfig.of(wiring=wiring, **settings)).hardened.validation
         for wiring in ("learned", "random")
     )
     assert learned > random + 0.02

@@ -56,7 +56,7 @@ def test_moons_come_within_a_point_of_what_the_encoding_allows(moons):
 @pytest.mark.parametrize("recipe", ["hard", "paper"])
 def test_same_seed_same_netlist(moons, recipe):
     first, second, other = (
-        train(moons, TrainingConfig(recipe=recipe, seed=seed, **SHORT)) for seed in (5, 5, 6)
+        train(moons, TrainingConfig.of(recipe=recipe, seed=seed, **SHORT)) for seed in (5, 5, 6)
     )
     assert digest(first.netlist) == digest(second.netlist)
     assert first.history == second.history
@@ -64,7 +64,7 @@ def test_same_seed_same_netlist(moons, recipe):
 
 
 def test_paper_recipe_learns_moons(moons):
-    result = train(moons, TrainingConfig(recipe="paper", layers=(24, 16), steps=500))
+    result = train(moons, TrainingConfig.of(recipe="paper", layers=(24, 16), steps=500))
     assert result.soft.test > 0.9
     test_trits = result.netlist.encoder.encode(moons.test.x)
     assert accuracy(result.netlist.classify(test_trits), moons.test.y) == result.hardened.test
@@ -84,11 +84,11 @@ def test_paper_recipe_learns_moons(moons):
     ids=lambda settings: "-".join(map(str, settings.values())),
 )
 def test_every_recipe_learns_moons_and_hardens(moons, settings):
-    config = TrainingConfig(layers=(24, 16), steps=300, **settings)
+    config = TrainingConfig.of(layers=(24, 16), steps=300, **settings)
     result = train(moons, config)
     assert result.soft.test > 0.85
     netlist = result.netlist
-    assert netlist.valence == config.valence
+    assert netlist.valence == config.recipe.valence
     chosen = netlist.classify(netlist.encoder.encode(moons.test.x))
     assert accuracy(chosen, moons.test.y) == result.hardened.test
 
@@ -96,7 +96,7 @@ def test_every_recipe_learns_moons_and_hardens(moons, settings):
 @pytest.mark.parametrize("recipe", ["hard", "paper"])
 def test_complexity_weight_makes_gates_simpler(moons, recipe):
     def mean_complexity(weight):
-        config = TrainingConfig(recipe=recipe, complexity_weight=weight, **SHORT)
+        config = TrainingConfig.of(recipe=recipe, complexity_weight=weight, **SHORT)
         tables = train(moons, config).netlist.table
         return np.abs(fourier_spectrum(tables)).sum(axis=(1, 2)).mean()
 
@@ -105,7 +105,7 @@ def test_complexity_weight_makes_gates_simpler(moons, recipe):
 
 @pytest.mark.parametrize("recipe", ["paper", "dlgn"])
 def test_hardening_error_reaches_the_netlist_and_its_summary(moons, recipe):
-    config = TrainingConfig(recipe=recipe, skip=True, output_layers=2, **SHORT)
+    config = TrainingConfig.of(recipe=recipe, skip=True, output_layers=2, **SHORT)
     result = train(moons, config)
     fitted = result.fitted
     inputs = jnp.asarray(fitted.encoder.encode(moons.test.x).T, jnp.float32)
@@ -131,7 +131,7 @@ def test_hardening_error_reaches_the_netlist_and_its_summary(moons, recipe):
 
 @pytest.mark.parametrize("recipe", ["hard", "noise", "paper-then-hard"])
 def test_circuit_that_was_its_own_training_forward_has_no_hardening_error(moons, recipe):
-    result = train(moons, TrainingConfig(recipe=recipe, **SHORT))
+    result = train(moons, TrainingConfig.of(recipe=recipe, **SHORT))
     assert result.fitted.hardening_error is None
     assert set(result.netlist.provenance["accuracy"]) == {"soft", "hardened"}
     measured = dataset_accuracy(result.netlist, moons)
@@ -140,7 +140,7 @@ def test_circuit_that_was_its_own_training_forward_has_no_hardening_error(moons,
 
 
 def test_gap_is_told_layer_by_layer(moons):
-    config = TrainingConfig(recipe="paper", layers=(24, 16), steps=100, evaluate_every=100)
+    config = TrainingConfig.of(recipe="paper", layers=(24, 16), steps=100, evaluate_every=100)
     fitted = fit_dataset(moons, config)
     accuracies = layer_accuracies(fitted, moons.test)
     assert len(accuracies) == 3
@@ -149,7 +149,7 @@ def test_gap_is_told_layer_by_layer(moons):
 
 @pytest.mark.parametrize("recipe", ["paper", pytest.param("hard", marks=pytest.mark.slow)])
 def test_four_values_can_be_trained(moons, recipe):
-    config = TrainingConfig(recipe=recipe, valence=4, layers=(24, 16), steps=300)
+    config = TrainingConfig.of(recipe=recipe, valence=4, layers=(24, 16), steps=300)
     fitted = fit_dataset(moons, config)
     assert fitted.soft.test > 0.8
     assert fitted.tables[0].shape == (24, 16)
@@ -166,7 +166,7 @@ def test_four_values_can_be_trained(moons, recipe):
 @pytest.mark.slow
 def test_both_forms_of_mixture_give_the_same_netlist(moons):
     folded, naive = (
-        train(moons, TrainingConfig(recipe=recipe, **SHORT)).netlist
+        train(moons, TrainingConfig.of(recipe=recipe, **SHORT)).netlist
         for recipe in ("dlgn", "dlgn-naive")
     )
     np.testing.assert_array_equal(folded.table, naive.table)
@@ -174,16 +174,16 @@ def test_both_forms_of_mixture_give_the_same_netlist(moons):
 
 def test_gap_by_layer_is_in_the_history_of_soft_networks(moons):
     settings = {"layers": (24, 16), "steps": 120, "evaluate_every": 40, "keep": "last"}
-    fitted = fit_dataset(moons, TrainingConfig(recipe="paper", **settings))
+    fitted = fit_dataset(moons, TrainingConfig.of(recipe="paper", **settings))
     assert all(line["layers"][-1] == line["accuracy"] for line in fitted.history)
     assert fitted.history[-1]["layers"] == layer_accuracies(fitted, moons.validation)
-    hard = fit_dataset(moons, TrainingConfig(**settings))
+    hard = fit_dataset(moons, TrainingConfig.of(**settings))
     assert not any("layers" in line for line in hard.history)
 
 
 def test_gap_by_layer_takes_no_more_samples_than_the_training(moons):
     settings = {"layers": (24, 16), "steps": 130, "evaluate_every": 10, "batch": 32}
-    fitted = fit_dataset(moons, TrainingConfig(recipe="paper", **settings))
+    fitted = fit_dataset(moons, TrainingConfig.of(recipe="paper", **settings))
     steps = [line["step"] for line in fitted.history if "layers" in line]
     num_measured = 3 * len(moons.validation.y)
     assert len(steps[:-1]) * num_measured <= 120 * 32 < (len(steps) + 1) * num_measured
@@ -192,7 +192,7 @@ def test_gap_by_layer_takes_no_more_samples_than_the_training(moons):
 
 def test_history_and_progress_tell_the_same(moons):
     told = []
-    config = TrainingConfig(layers=(12, 8), steps=100, evaluate_every=75)
+    config = TrainingConfig.of(layers=(12, 8), steps=100, evaluate_every=75)
     result = train(moons, config, progress=lambda *line: told.append(line))
     assert [line["step"] for line in result.history] == [75, 100]
     assert [(line, 100) for line in result.history] == told
@@ -200,7 +200,9 @@ def test_history_and_progress_tell_the_same(moons):
 
 def test_steps_do_not_depend_on_where_they_are_measured(moons):
     results = [
-        train(moons, TrainingConfig(layers=(12, 8), steps=100, evaluate_every=every, keep="last"))
+        train(
+            moons, TrainingConfig.of(layers=(12, 8), steps=100, evaluate_every=every, keep="last")
+        )
         for every in (50, 75)
     ]
     np.testing.assert_array_equal(results[0].netlist.table, results[1].netlist.table)
@@ -208,7 +210,7 @@ def test_steps_do_not_depend_on_where_they_are_measured(moons):
 
 def test_best_parameters_are_kept(moons):
     config = {**SHORT, "learning_rate": 0.3, "schedule": "constant", "evaluate_every": 10}
-    best, last = (train(moons, TrainingConfig(keep=keep, **config)) for keep in ("best", "last"))
+    best, last = (train(moons, TrainingConfig.of(keep=keep, **config)) for keep in ("best", "last"))
     assert best.history == last.history
     accuracies = [line["accuracy"] for line in best.history]
     assert best.hardened.validation == max(accuracies)
@@ -220,15 +222,17 @@ def test_of_equally_good_parameters_the_later_are_kept(moons):
     one = Split(moons.validation.x[:1], moons.validation.y[:1])
     few = dataclasses.replace(moons, validation=one)
     config = {"layers": (24, 16), "schedule": "constant", "evaluate_every": 30}
-    first = train(few, TrainingConfig(steps=30, **config))
-    best, last = (train(few, TrainingConfig(steps=90, keep=k, **config)) for k in ("best", "last"))
+    first = train(few, TrainingConfig.of(steps=30, **config))
+    best, last = (
+        train(few, TrainingConfig.of(steps=90, keep=k, **config)) for k in ("best", "last")
+    )
     assert [line["accuracy"] for line in best.history] == [1, 1, 1]
     assert (best.netlist.table == last.netlist.table).all()
     assert (best.netlist.table != first.netlist.table).any()
 
 
 def test_netlist_tells_where_it_comes_from(moons, tmp_path):
-    config = TrainingConfig(seed=3, **SHORT)
+    config = TrainingConfig.of(seed=3, **SHORT)
     result = train(moons, config)
     save(result.netlist, tmp_path / "net.trilut")
     netlist = load(tmp_path / "net.trilut")
@@ -237,7 +241,7 @@ def test_netlist_tells_where_it_comes_from(moons, tmp_path):
     assert netlist.provenance["trilut"] == trilut.__version__
     assert netlist.provenance["data"] == {"name": "moons", "seed": 0}
     settings = netlist.provenance["training"]
-    assert TrainingConfig(**settings) == config
+    assert TrainingConfig.of(**settings) == config
     assert netlist.provenance["accuracy"]["hardened"]["test"] == result.hardened.test
 
 
@@ -255,7 +259,7 @@ def test_more_than_two_classes():
 def test_encoder_of_the_users_own(moons):
     ternary = fit_encoder(moons.train.x, moons.feature_names, thresholds=2)
     binary = equal_information(ternary)
-    config = TrainingConfig(recipe="dlgn", **SHORT)
+    config = TrainingConfig.of(recipe="dlgn", **SHORT)
     assert train(moons, config, encoder=binary).netlist.encoder == binary
     with pytest.raises(
         TrainingError,
@@ -269,11 +273,11 @@ def test_interrupt_passes_through(moons):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(moons, TrainingConfig(**SHORT), progress=interrupt)
+        train(moons, TrainingConfig.of(**SHORT), progress=interrupt)
 
 
 def test_loss_that_is_not_a_number(moons):
-    config = TrainingConfig(recipe="paper", learning_rate=1e38, **SHORT)
+    config = TrainingConfig.of(recipe="paper", learning_rate=1e38, **SHORT)
     with pytest.raises(
         TrainingError,
         match=r"^Loss is nan after 50 steps; start anew with a learning rate below 1e\+38$",
@@ -286,4 +290,4 @@ def test_outputs_that_the_classes_cannot_share(moons):
         TrainingError,
         match=r"^The last layer has 7 gates, expected a multiple of the 2 classes$",
     ):
-        train(moons, TrainingConfig(layers=(8, 7)))
+        train(moons, TrainingConfig.of(layers=(8, 7)))

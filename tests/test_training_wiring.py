@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from trilut.training import TrainingConfig, TrainingError
-from trilut.training.wiring import fixed_wiring, local_wiring, random_wiring, unique_wiring
+from trilut.training.wiring import local_wiring, random_wiring, unique_wiring
 
 SHAPES = [(2, (1,)), (2, (7, 3, 2)), (6, (32, 32, 16)), (5, (4, 4)), (101, (50, 300, 2))]
 # No more gates than pairs of values below.
@@ -117,7 +117,9 @@ def test_more_gates_than_pairs():
     ],
 )
 def test_wiring_of_a_config(settings, expected):
-    wiring = fixed_wiring(TrainingConfig(layers=(16, 8), seed=3, **settings), 20)
-    for layer, wanted in zip(wiring, expected, strict=True):
+    config = TrainingConfig.of(layers=(16, 8), seed=3, **settings)
+    wired = config.wiring.wire(config.network, config.course, 20)
+    assert wired.rules is None
+    for layer, wanted in zip(wired.wiring, expected, strict=True):
         np.testing.assert_array_equal(layer.a, wanted.a)
         np.testing.assert_array_equal(layer.b, wanted.b)

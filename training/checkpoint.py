@@ -5,7 +5,6 @@ complete or not there, whenever the process is killed: the arrays are written fi
 their own, and the JSON file is renamed into place after them.
 """
 
-import dataclasses
 import hashlib
 import io
 import json
@@ -23,13 +22,15 @@ from numpy.typing import NDArray
 from trilut.archive import read_arrays
 from trilut.errors import FormatError
 from trilut.files import make_directory, parse_json, read_bytes, write_atomically
-from trilut.training.config import TrainingConfig, TrainingError
+from trilut.training.config import TrainingConfig
+from trilut.training.errors import TrainingError
 from trilut.training.samples import TrainingSamples
+from trilut.training.settings.setting import settings_of
 from trilut.training.step import Learned, State
 
 __all__ = ["Journal", "Measurement", "Snapshot", "check_finished"]
 
-_VERSION = 1
+_VERSION = 2
 
 # Saving takes at most about this share of the time.
 _SHARE = 0.1
@@ -98,8 +99,7 @@ def check_finished(directory: Path) -> None:
     """
     try:
         document = parse_json(read_bytes(directory / "checkpoint.json"), "Checkpoint")
-        settings = document["settings"]
-        total = settings["steps"] + (settings["prune_steps"] if settings["prune"] else 0)
+        total = document["total_steps"]
         is_finished = document["step"] >= total
     except (FormatError, KeyError, TypeError):
         # There is none, or none to go on from.
@@ -122,6 +122,8 @@ class Journal:
         The settings of the training.
     samples : TrainingSamples
         What it learns from.
+    total_steps : int
+        How many steps it takes, those of pruning included.
 
     Attributes
     ----------
@@ -129,13 +131,19 @@ class Journal:
         The step of the checkpoint, if there is one to go on from.
     """
 
-    def __init__(self, directory: Path, config: TrainingConfig, samples: TrainingSamples):
+    def __init__(
+        self, directory: Path, config: TrainingConfig, samples: TrainingSamples, total_steps: int
+    ):
         self.path = make_directory(directory) / "checkpoint.json"
         self._metrics = directory / "metrics.jsonl"
-        self._settings = json.loads(json.dumps(dataclasses.asdict(config)))
-        self._total_steps = config.total_steps
+        self._settings = json.loads(json.dumps(config.settings))
+        self._defaults = {
+            setting.name: setting.default
+            for part in config.parts
+            for setting in settings_of(type(part)).values()
+        }
+        self._total_steps = total_steps
         self._samples = _digest(samples)
-        self._defaults = {field.name: field.default for field in dataclasses.fields(config)}
         self.saved_step: int | None = None
         self._saved_at = -float("inf")
         self._save_seconds = 0.0
@@ -194,6 +202,7 @@ class Journal:
             "version": _VERSION,
             "trilut": version("trilut"),
             "step": snapshot.done,
+            "total_steps": self._total_steps,
             "arrays": name,
             "sha256": hashlib.sha256(file.getbuffer()).hexdigest(),
             "samples": self._samples,
@@ -238,7 +247,7 @@ class Journal:
         is_finished = document["step"] >= self._total_steps
         for name, value in self._settings.items():
             # A checkpoint may be older than a setting.
-            before = document["settings"].get(name, self._defaults[name])
+            before = document["settings"].get(name, self._defaults.get(name))
             is_lowered = name == "learning_rate" and value < before and not is_finished
             if value != before and not is_lowered:
                 raise TrainingError(

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,16 +10,14 @@ from trilut.circuit.encoder import Encoder, Feature
 from trilut.data import Dataset
 from trilut.errors import DataError
 from trilut.measure.metrics import cell_vote_accuracy, encoding_ceiling
+from trilut.training.names import Spacing
 
-__all__ = ["EncodingMeasure", "Spacing", "equal_information", "fit_encoder", "measure_encoding"]
+__all__ = ["EncodingMeasure", "equal_information", "fit_encoder", "measure_encoding"]
 
 # What numpy calls these; the aliases keep signatures on one line.
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Samples = NDArray[np.number]
-
-Spacing = Literal["uniform", "quantile"]
-"""Whether thresholds cut the range of a feature or its samples into equal parts."""
 
 
 @dataclass(frozen=True, slots=True)

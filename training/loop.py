@@ -10,22 +10,24 @@ from jax.sharding import Mesh
 from jaxtyping import Array, Int
 
 from trilut.training.checkpoint import Journal, Measurement, Snapshot
-from trilut.training.config import TrainingConfig, TrainingError
+from trilut.training.config import TrainingConfig
+from trilut.training.errors import TrainingError
 from trilut.training.network import Samples, Topology, accuracy, accuracy_by_layer
 from trilut.training.placement import Placement
 from trilut.training.prune import prune
-from trilut.training.recipes import Phase, Recipe, harden_tables
+from trilut.training.recipes import Phase, harden_tables
 from trilut.training.relax import lookup_layer
 from trilut.training.samples import TrainingSamples
-from trilut.training.search import WireSearch, choose_wires, start_search
+from trilut.training.search import Wired
+from trilut.training.settings.groups import Course
 from trilut.training.step import Learned, State, Task, make_optimizer, run_steps
-from trilut.training.wiring import fixed_wiring
 
 __all__ = ["Progress", "fit"]
 
 # Random numbers come from numpy on the host: streams that no release changes, nothing to compile.
-# These tell the streams of one seed apart; a fixed wiring has the seed alone.
-_START, _BATCHES, _WIRES, _PRUNING = 1, 2, 3, 4
+# These tell the streams of one seed apart; 3 is that of a search, and a fixed wiring has the seed
+# alone.
+_START, _BATCHES, _PRUNING = 1, 2, 4
 
 # A mean loss that is so many times the first one will not come back.
 _DIVERGED = 10.0
@@ -64,18 +66,17 @@ def fit(
     TrainingError
         If the loss diverges, if the layers cannot be wired, or if the checkpoint does not fit.
     """
-    search = None
-    if config.wiring == "learned":
-        search = WireSearch(config.wire_rate, config.steps, config.wire_every, config.distance_cost)
-    task = Task(topology, make_optimizer(config), config.total_steps, search)
-    state = _initial_state(phases[0].recipe, task, train.num_inputs, config)
+    total_steps = phases[-1].end
+    wired = config.wiring.wire(config.network, config.course, train.num_inputs)
+    task = Task(topology, make_optimizer(config.course, total_steps), total_steps, wired.rules)
+    state = _initial_state(phases, task, wired, config)
     place = Placement(mesh)
     snapshot = Snapshot(state, place.collect(Learned(state.parameters, state.wiring)))
     if journal is not None:
         snapshot = journal.begin(snapshot, resume=resume)
     snapshot = snapshot._replace(state=place.state(snapshot.state))
     whole, train = train, place.samples(train)
-    while snapshot.done < config.total_steps:
+    while snapshot.done < total_steps:
         phase = next(phase for phase in phases if snapshot.done < phase.end)
         if phase.pruned and snapshot.done == phase.start:
             snapshot = _pruned(snapshot, phase, whole, task, config, place)
@@ -83,7 +84,7 @@ def fit(
         if journal is not None:
             journal.record(snapshot)
         if progress is not None:
-            _tell(progress, snapshot, config, journal)
+            _tell(progress, snapshot, total_steps, journal)
     if journal is not None:
         journal.save(snapshot)
     return snapshot.kept, list(snapshot.history)
@@ -108,7 +109,7 @@ def _pruned(
         task.topology,
         tau=phase.recipe.tau,
         valence=phase.recipe.valence,
-        generator=np.random.default_rng((config.seed, _PRUNING, snapshot.done)),
+        generator=np.random.default_rng((config.course.seed, _PRUNING, snapshot.done)),
     )
     state = state._replace(
         parameters=place.divide(learned.parameters),
@@ -130,21 +131,22 @@ def _advance(
     journal: Journal | None,
 ) -> Snapshot:
     """Train until the next measurement is due, and take it."""
-    next_due = (snapshot.done // config.evaluate_every + 1) * config.evaluate_every
+    course = config.course
+    next_due = (snapshot.done // course.evaluate_every + 1) * course.evaluate_every
     num_steps = min(next_due, phase.end) - snapshot.done
-    batches = place.batches(_draw(config, train.num_samples, snapshot.done, num_steps))
+    batches = place.batches(_draw(course, train.num_samples, snapshot.done, num_steps))
     state, losses = run_steps(snapshot.state, batches, train, recipe=phase.recipe, task=task)
     done, loss = snapshot.done + num_steps, float(np.mean(np.asarray(losses)))
     # A copy, because the next steps take the buffers of the state.
     learned = place.collect(Learned(state.parameters, state.wiring))
-    _check_loss(loss, done, learned, snapshot, config, journal)
-    layers = _measure_layers(phase, learned, validation, task, config, done)
+    _check_loss(loss, done, learned, snapshot, course.learning_rate, journal)
+    layers = _measure_layers(phase, learned, validation, task, course, done)
     measured = layers[-1]
-    line = Measurement(step=done, loss=loss, accuracy=measured, learning_rate=config.learning_rate)
+    line = Measurement(step=done, loss=loss, accuracy=measured, learning_rate=course.learning_rate)
     if len(layers) > 1:
         line["layers"] = layers
     history = (*snapshot.history, line)
-    if config.keep == "last" or measured >= snapshot.kept_accuracy:
+    if course.keep == "last" or measured >= snapshot.kept_accuracy:
         return Snapshot(state, learned, measured, history)
     return Snapshot(state, snapshot.kept, snapshot.kept_accuracy, history)
 
@@ -154,7 +156,7 @@ def _measure_layers(
     learned: Learned,
     validation: Samples,
     task: Task,
-    config: TrainingConfig,
+    course: Course,
     done: int,
 ) -> list[float]:
     """Return the accuracy with each number of layers hardened, or with all of them only.
@@ -163,8 +165,8 @@ def _measure_layers(
     """
     recipe = phase.recipe
     tables, hard = harden_tables(recipe, learned.parameters), lookup_layer(recipe.valence)
-    due = math.ceil((len(tables) + 1) * validation.num_samples / config.batch)
-    is_due = done == phase.end or done // due > (done - config.evaluate_every) // due
+    due = math.ceil((len(tables) + 1) * validation.num_samples / course.batch)
+    is_due = done == phase.end or done // due > (done - course.evaluate_every) // due
     if recipe.is_circuit or not is_due:
         return [accuracy(hard, tables, learned.wiring, validation, task.topology)]
     functions, wiring = (recipe.layer, hard), learned.wiring
@@ -178,14 +180,14 @@ def _check_loss(
     done: int,
     learned: Learned,
     before: Snapshot,
-    config: TrainingConfig,
+    learning_rate: float,
     journal: Journal | None,
 ) -> None:
     # With the same settings, the same would follow from the checkpoint again.
     how = "start anew with" if journal is None else "start anew with --restart and"
     if journal is not None and journal.saved_step is not None:
         how = f"go on from step {journal.saved_step}, the last one saved, with --resume and"
-    advice = f"after {done} steps; {how} a learning rate below {config.learning_rate}"
+    advice = f"after {done} steps; {how} a learning rate below {learning_rate}"
     if not math.isfinite(loss):
         raise TrainingError(f"Loss is {loss} {advice}")
     if not all(bool(jnp.all(jnp.isfinite(layer))) for layer in learned.parameters):
@@ -196,10 +198,10 @@ def _check_loss(
 
 
 def _tell(
-    progress: Progress, snapshot: Snapshot, config: TrainingConfig, journal: Journal | None
+    progress: Progress, snapshot: Snapshot, total_steps: int, journal: Journal | None
 ) -> None:
     try:
-        progress(snapshot.history[-1], config.total_steps)
+        progress(snapshot.history[-1], total_steps)
     except BaseException:
         # Most often the user who interrupts, and may want to go on later.
         if journal is not None:
@@ -207,29 +209,28 @@ def _tell(
         raise
 
 
-def _initial_state(recipe: Recipe, task: Task, num_inputs: int, config: TrainingConfig) -> State:
-    generator = np.random.default_rng((config.seed, _START))
-    parameters = tuple(recipe.init(num_gates, generator) for num_gates in config.layers)
+def _initial_state(
+    phases: tuple[Phase, ...], task: Task, wired: Wired, config: TrainingConfig
+) -> State:
+    layers, recipe = config.network.layers, phases[0].recipe
+    generator = np.random.default_rng((config.course.seed, _START))
+    parameters = tuple(recipe.init(num_gates, generator) for num_gates in layers)
+    is_pruned = any(phase.pruned for phase in phases)
+    frozen = tuple(jnp.zeros(width, dtype=bool) for width in layers) if is_pruned else ()
     optimizer = task.optimizer.init(parameters)
-    frozen = tuple(jnp.zeros(width, dtype=bool) for width in config.layers) if config.prune else ()
-    if task.search is None:
-        wiring = fixed_wiring(config, num_inputs)
-        return State(parameters, wiring, (), optimizer, jnp.int32(0), frozen)
-    search = start_search(config, num_inputs, np.random.default_rng((config.seed, _WIRES)))
-    wiring = choose_wires(task.search, search)
-    return State(parameters, wiring, search, optimizer, jnp.int32(0), frozen)
+    return State(parameters, wired.wiring, wired.search, optimizer, jnp.int32(0), frozen)
 
 
 def _draw(
-    config: TrainingConfig, num_samples: int, first_step: int, num_steps: int
+    course: Course, num_samples: int, first_step: int, num_steps: int
 ) -> Int[Array, "step batch"]:
     """Draw the samples of each step, with replacement.
 
     The step alone decides its batch, so a training that is resumed goes on as it would have.
     """
     generators = (
-        np.random.default_rng((config.seed, _BATCHES, first_step + step))
+        np.random.default_rng((course.seed, _BATCHES, first_step + step))
         for step in range(num_steps)
     )
-    drawn = [generator.integers(num_samples, size=config.batch) for generator in generators]
+    drawn = [generator.integers(num_samples, size=course.batch) for generator in generators]
     return jnp.asarray(np.stack(drawn), dtype=jnp.int32)

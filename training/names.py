@@ -2,7 +2,7 @@
 
 from typing import Literal, TypeAlias
 
-__all__ = ["NoiseKind", "Objective", "Parametrisation", "Start"]
+__all__ = ["NoiseKind", "Objective", "Parametrisation", "Spacing", "Start"]
 
 Objective: TypeAlias = Literal["cross-entropy", "squared-error"]
 """How the error of the class scores is measured."""
@@ -15,3 +15,6 @@ Start: TypeAlias = Literal["normal", "pass-through"]
 
 NoiseKind: TypeAlias = Literal["normal", "gumbel"]
 """Whether noise is added to the entries of a table, or they are drawn among the truth values."""
+
+Spacing: TypeAlias = Literal["uniform", "quantile"]
+"""Whether thresholds cut the range of a feature or its samples into equal parts."""

@@ -15,7 +15,7 @@ import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Int
 
-from trilut.training.config import TrainingError
+from trilut.training.errors import TrainingError
 from trilut.training.step import State
 
 __all__ = ["Placement", "make_mesh"]

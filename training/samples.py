@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from trilut.circuit.encoder import Encoder
 from trilut.data import Split
-from trilut.training.config import TrainingError
+from trilut.training.errors import TrainingError
 from trilut.training.network import Samples
 
 __all__ = [

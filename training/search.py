@@ -9,17 +9,24 @@ slot's value has, correlated with the candidates' values: one matrix product a l
 import functools
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from trilut.training.config import TrainingConfig
 from trilut.training.wiring import LayerWiring, Wiring, source_places
 
-__all__ = ["LayerSearch", "Search", "WireSearch", "choose_wires", "start_search"]
+__all__ = [
+    "LayerSearch",
+    "Search",
+    "SearchRules",
+    "WireSearch",
+    "Wired",
+    "choose_wires",
+    "start_search",
+]
 
 # Prototypes hardly depended on these.
 _START_DEVIATION = 2.0
@@ -28,6 +35,9 @@ _FROZEN_FROM = 0.9
 
 # Slots that share their candidates, where those are a sample: one matrix product for all of them.
 _MAX_BLOCK = 256
+
+# Tells these random numbers apart from the others of a seed.
+_STREAM = 3
 
 
 class LayerSearch(NamedTuple):
@@ -53,12 +63,65 @@ Search: TypeAlias = tuple[LayerSearch, ...]
 """The search of every layer; empty where the wiring is fixed."""
 
 
-def start_search(config: TrainingConfig, num_inputs: int, generator: np.random.Generator) -> Search:
-    """Return random scores for all sources, or for as many as the configuration samples."""
-    places = source_places(num_inputs, config.layers, skip=config.skip)
+# Checkable at run time because the tests check the types of all arguments.
+@runtime_checkable
+class SearchRules(Protocol):
+    """How a search goes on; hashable, because it is a key to compiled code."""
+
+    def due(self, step: Int[Array, ""]) -> Bool[Array, ""]:
+        """Tell whether a step updates the scores."""
+
+    def update(
+        self,
+        search: LayerSearch,
+        gradient: Float[Array, "all_slots batch"],
+        sources: Float[Array, "source batch"],
+        step: Int[Array, ""],
+    ) -> LayerSearch:
+        """Move the scores of a layer, given the gradient of the loss to the value of each slot."""
+
+    def choose(self, search: LayerSearch) -> LayerWiring:
+        """Return the wires that the scores of a layer stand for."""
+
+
+class Wired(NamedTuple):
+    """The wires that a training starts with.
+
+    Parameters
+    ----------
+    wiring : Wiring
+        The wires.
+    search : Search
+        Where the search for better ones stands; empty if they stay.
+    rules : SearchRules, optional
+        How it goes on; None if they stay.
+    """
+
+    wiring: Wiring
+    search: Search = ()
+    rules: SearchRules | None = None
+
+
+def start_search(
+    num_inputs: int,
+    layers: tuple[int, ...],
+    *,
+    candidates: int | None = None,
+    seed: int = 0,
+    skip: bool = False,
+) -> Search:
+    """Return random scores for all sources, or for a sample of so many candidates.
+
+    Raises
+    ------
+    TrainingError
+        If a layer has fewer than two sources.
+    """
+    generator = np.random.default_rng((seed, _STREAM))
+    places = source_places(num_inputs, layers, skip=skip)
     return tuple(
-        _start_layer(place, 2 * num_gates, config.candidates, generator)
-        for place, num_gates in zip(places, config.layers, strict=True)
+        _start_layer(place, 2 * num_gates, candidates, generator)
+        for place, num_gates in zip(places, layers, strict=True)
     )
 
 
@@ -168,6 +231,6 @@ def _distance(search: LayerSearch) -> Float[Array, "block slot candidate"]:
 
 
 @functools.partial(jax.jit, static_argnames="rules")
-def choose_wires(rules: WireSearch, search: Search) -> Wiring:
+def choose_wires(rules: SearchRules, search: Search) -> Wiring:
     """Return the wires that the scores of every layer stand for."""
     return tuple(rules.choose(layer) for layer in search)

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import optax  # type: ignore[import-untyped]  # it has no types
 from jaxtyping import Array, Bool, Float, Int
 
-from trilut.training.config import TrainingConfig
 from trilut.training.network import (
     LayerValues,
     Parameters,
@@ -21,7 +20,8 @@ from trilut.training.network import (
 )
 from trilut.training.recipes import Recipe
 from trilut.training.samples import TrainingSamples
-from trilut.training.search import Search, WireSearch, choose_wires
+from trilut.training.search import Search, SearchRules, choose_wires
+from trilut.training.settings.groups import Course
 from trilut.training.wiring import Wiring
 
 __all__ = ["Frozen", "Learned", "State", "Task", "make_optimizer", "run_steps"]
@@ -58,13 +58,13 @@ class Task(NamedTuple):
     topology: Topology
     optimizer: optax.GradientTransformation
     total_steps: int
-    search: WireSearch | None = None
+    search: SearchRules | None = None
 
 
-def make_optimizer(config: TrainingConfig) -> optax.GradientTransformation:
-    """Return the optimiser that a configuration names."""
-    prune_steps = config.prune_steps if config.prune else 0
-    return _adam(config.learning_rate, config.schedule, config.steps, prune_steps)
+def make_optimizer(course: Course, total_steps: int) -> optax.GradientTransformation:
+    """Return the optimiser of a training, with those steps that come after its course."""
+    prune_steps = total_steps - course.steps
+    return _adam(course.learning_rate, course.schedule, course.steps, prune_steps)
 
 
 # Cached because a compiled step is found again by the identity of its optimizer.
@@ -123,7 +123,7 @@ def _step(
         return loss, gradient, state.wiring, state.search
 
     def learn_and_rewire(
-        rules: WireSearch,
+        rules: SearchRules,
     ) -> tuple[Float[Array, ""], Parameters, Wiring, Search]:
         probes = zero_probes(state.parameters, len(labels))
         gradient_of = jax.value_and_grad(loss_of, argnums=(0, 1), has_aux=True)
@@ -153,7 +153,7 @@ def _unless_frozen(
 
 
 def _rewire(
-    rules: WireSearch,
+    rules: SearchRules,
     state: State,
     slots: Probes,
     values: LayerValues,

@@ -18,9 +18,10 @@ from trilut.data import Dataset
 from trilut.data.names import absolute_name
 from trilut.measure.metrics import hardening_error
 from trilut.training.checkpoint import Journal, Measurement
-from trilut.training.config import TrainingConfig, TrainingError
+from trilut.training.config import TrainingConfig
 from trilut.training.encoding import fit_encoder
-from trilut.training.harden import harden
+from trilut.training.errors import TrainingError
+from trilut.training.hardening import harden
 from trilut.training.loop import Progress, fit
 from trilut.training.network import (
     LayerFunction,
@@ -30,10 +31,10 @@ from trilut.training.network import (
     accuracy,
     forward,
 )
-from trilut.training.phases import make_phases
 from trilut.training.recipes import Recipe, harden_tables
 from trilut.training.relax import lookup_layer
 from trilut.training.samples import TrainingSamples, encode, move_images
+from trilut.training.settings.groups import Augmentation
 from trilut.training.step import Learned
 from trilut.training.wiring import Wiring
 
@@ -153,9 +154,9 @@ def train(
         If the features tell nothing.
     """
     config = config or TrainingConfig.for_dataset(dataset)
-    if config.valence > 3:
+    if config.recipe.valence > 3:
         raise TrainingError(
-            f"Setting 'valence' is {config.valence}, but a netlist has valence 2 or 3; "
+            f"Setting 'valence' is {config.recipe.valence}, but a netlist has valence 2 or 3; "
             "use trilut.training.fit_dataset"
         )
     head = config.head(dataset.class_names, abstain_margin=abstain_margin)
@@ -171,7 +172,7 @@ def train(
     provenance: dict[str, object] = {
         "trilut": version("trilut"),
         "data": _data_provenance(dataset),
-        "training": dataclasses.asdict(config),
+        "training": config.settings,
         "accuracy": _accuracy_provenance(fitted),
     }
     rates = _learning_rates(fitted.history)
@@ -201,17 +202,18 @@ def fit_dataset(
     mesh: Mesh | None = None,
 ) -> Fitted:
     """Train a network of any valence; parameters and errors are those of :func:`train`."""
-    phases = make_phases(config, tau=config.head(dataset.class_names).tau)
+    phases = config.phases(tau=config.head(dataset.class_names).tau)
     encoder = encoder or _fit_encoder(dataset, config)
-    if config.valence % 2 == 0 and not encoder.is_binary:
+    valence, network = config.recipe.valence, config.network
+    if valence % 2 == 0 and not encoder.is_binary:
         raise TrainingError(
-            f"The encoder has UNKNOWN bands, "
-            f"which a network of valence {config.valence} cannot read"
+            f"The encoder has UNKNOWN bands, which a network of valence {valence} cannot read"
         )
-    topology = Topology(dataset.num_classes, config.skip, config.output_layers)
+    topology = Topology(dataset.num_classes, network.skip, network.output_layers)
     samples = _training_samples(encoder, dataset, config)
     validation = encode(encoder, dataset.validation)
-    journal = None if directory is None else Journal(directory, config, samples)
+    total_steps = phases[-1].end
+    journal = None if directory is None else Journal(directory, config, samples, total_steps)
     learned, history = fit(
         phases,
         samples,
@@ -294,21 +296,15 @@ def _data_provenance(dataset: Dataset) -> dict[str, object]:
 def _training_samples(
     encoder: Encoder, dataset: Dataset, config: TrainingConfig
 ) -> TrainingSamples:
-    if config.shift or config.turn or config.mirror:
-        return move_images(
-            encoder, dataset.train, shift=config.shift, turn=config.turn, mirror=config.mirror
-        )
-    return encode(encoder, dataset.train)
+    if config.augmentation == Augmentation():
+        return encode(encoder, dataset.train)
+    return move_images(encoder, dataset.train, **dataclasses.asdict(config.augmentation))
 
 
 def _fit_encoder(dataset: Dataset, config: TrainingConfig) -> Encoder:
     return fit_encoder(
         dataset.train.x,
         dataset.feature_names,
-        thresholds=config.thresholds,
-        delta=config.delta,
-        spacing=config.spacing,
-        bits=config.bits,
-        valence=3 if config.valence % 2 else 2,
-        minority=config.minority,
+        valence=3 if config.recipe.valence % 2 else 2,
+        **dataclasses.asdict(config.encoding),
     )

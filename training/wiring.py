@@ -8,12 +8,11 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from numpy.typing import NDArray
 
-from trilut.training.config import TrainingConfig, TrainingError
+from trilut.training.errors import TrainingError
 
 __all__ = [
     "LayerWiring",
     "Wiring",
-    "fixed_wiring",
     "local_wiring",
     "random_wiring",
     "source_places",
@@ -71,18 +70,6 @@ def source_places(num_inputs: int, layers: tuple[int, ...], *, skip: bool = Fals
                 "expected at least 2 to wire a gate to"
             )
     return places
-
-
-def fixed_wiring(config: TrainingConfig, num_inputs: int) -> Wiring:
-    """Return the wiring that a configuration asks for, if it is not learned."""
-    shape = (num_inputs, config.layers)
-    match config.wiring:
-        case "unique":
-            return unique_wiring(*shape, seed=config.seed, skip=config.skip)
-        case "local":
-            return local_wiring(*shape, window=config.window, seed=config.seed, skip=config.skip)
-        case _:
-            return random_wiring(*shape, seed=config.seed, skip=config.skip)
 
 
 def random_wiring(

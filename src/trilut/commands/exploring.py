@@ -11,14 +11,13 @@ from trilut.commands.options import (
     add_json,
     add_label,
     add_output,
-    add_training_options,
     numbers,
     positive,
     print_tables,
     shares,
-    training_settings,
     with_label,
 )
+from trilut.commands.training_options import add_training_options, training_settings
 from trilut.errors import TrilutError
 
 __all__ = ["add_explore", "add_literature", "compare_files"]

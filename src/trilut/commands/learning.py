@@ -2,7 +2,7 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import trilut
 from trilut.commands.hardware_options import add_pipeline, hardware_options
@@ -13,15 +13,15 @@ from trilut.commands.options import (
     add_label,
     add_net,
     add_output,
-    add_training_options,
     positive,
     print_result,
     seed,
     share,
     shares,
-    training_settings,
     with_label,
 )
+from trilut.commands.training_options import add_training_options, training_settings
+from trilut.training.names import Spacing
 
 __all__ = [
     "add_data",
@@ -273,7 +273,7 @@ def add_data(commands: Any) -> None:
     )
     describing.add_argument(
         "--spacing",
-        choices=["uniform", "quantile"],
+        choices=get_args(Spacing),
         default="uniform",
         help="what the thresholds cut into equal parts: the range or the samples",
     )

@@ -16,8 +16,6 @@ __all__ = [
     "add_label",
     "add_net",
     "add_output",
-    "add_training_options",
-    "mesh_shape",
     "number_or_auto",
     "numbers",
     "positive",
@@ -26,13 +24,9 @@ __all__ = [
     "seed",
     "share",
     "shares",
-    "training_settings",
     "with_label",
 ]
 
-# As in trilut.training.config, which cannot be asked here: `--help` must not wait for JAX.
-_RECIPES = ["hard", "paper", "paper-then-hard", "noise", "dlgn", "dlgn-naive"]
-_WIRINGS = ["random", "unique", "local", "learned"]
 
 # Beyond these no machine has the memory, and no tool the type.
 _MOST = 1_000_000_000
@@ -102,120 +96,6 @@ def add_output(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
-def add_training_options(parser: argparse.ArgumentParser, *, is_single: bool = False) -> None:
-    """Add the options that become a TrainingConfig; left out, the data set's own defaults hold.
-
-    Parameters
-    ----------
-    is_single : bool
-        Whether the command trains once: then any setting can be given as KEY=VALUE, the margin to
-        abstain below be chosen, and an unfinished training in its directory be started anew.
-    """
-    options = parser.add_argument_group("training (defaults depend on the data set)")
-    options.add_argument("--recipe", choices=_RECIPES, help="how the gates are trained")
-    options.add_argument("--layers", metavar="N,N,…", type=numbers, help="gates of each layer")
-    options.add_argument("--wiring", choices=_WIRINGS, help="how the parents of gates are chosen")
-    options.add_argument("--window", metavar="N", type=int, help="values that local wiring reaches")
-    options.add_argument(
-        "--candidates", metavar="N", type=int, help="values that learned wiring chooses from"
-    )
-    options.add_argument(
-        "--distance-cost", metavar="C", type=float, help="what learned wiring charges for distance"
-    )
-    options.add_argument(
-        "--skip", action="store_const", const=True, help="let all layers read the inputs"
-    )
-    options.add_argument(
-        "--output-layers", metavar="N", type=int, help="how many of the last layers are outputs"
-    )
-    options.add_argument("--thresholds", metavar="K", type=int, help="thresholds of each feature")
-    options.add_argument("--bits", metavar="N", type=int, help="bits of each feature")
-    options.add_argument("--delta", metavar="D", type=float, help="width of the UNKNOWN band, 0…1")
-    options.add_argument(
-        "--spacing",
-        choices=["uniform", "quantile"],
-        help="what the thresholds cut into equal parts: the range or the samples",
-    )
-    options.add_argument(
-        "--minority", metavar="P", type=float, help="leave out trits that fewer samples differ in"
-    )
-    options.add_argument(
-        "--shift", metavar="N", type=int, help="train on images moved by up to N pixels, too"
-    )
-    options.add_argument(
-        "--turn", metavar="A", type=float, help="train on images turned by up to A degrees, too"
-    )
-    options.add_argument(
-        "--mirror",
-        action="store_const",
-        const=True,
-        help="train on images with left and right exchanged, too",
-    )
-    options.add_argument("--valence", metavar="Q", type=int, help="truth values: 3, or 2")
-    options.add_argument(
-        "--area-weight", metavar="W", type=float, help="weight of the area in the loss, such as 0.1"
-    )
-    options.add_argument(
-        "--prune", metavar="SHARE", type=float, help="share of the gates to free of logic, 0…1"
-    )
-    options.add_argument(
-        "--prune-steps", metavar="N", type=int, help="number of batches while and after pruning"
-    )
-    options.add_argument("--steps", metavar="N", type=int, help="number of batches")
-    options.add_argument("--batch", metavar="N", type=int, help="samples in a batch")
-    options.add_argument("--learning-rate", metavar="R", type=float, help="step size of Adam")
-    options.add_argument("--seed", metavar="N", type=seed, help="seed of data, wiring and training")
-    options.add_argument(
-        "--mesh",
-        metavar="BATCHxGATE",
-        type=mesh_shape,
-        help="devices to divide batches and gates over, such as 2x4",
-    )
-    start = options.add_mutually_exclusive_group()
-    start.add_argument(
-        "--resume", action="store_true", help="go on from the checkpoint in DIR, if there is one"
-    )
-    if not is_single:
-        return
-    options.add_argument(
-        "--abstain-margin",
-        metavar="N",
-        type=positive,
-        default=1,
-        help="abstain if the best class is ahead by less",
-    )
-    start.add_argument(
-        "--restart",
-        action="store_true",
-        help="start anew, though DIR has a checkpoint of an unfinished training",
-    )
-    options.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        type=_key_value,
-        action="append",
-        default=[],
-        help="any other setting of TrainingConfig, such as tau=4 or loss=squared-error; "
-        "again for more",
-    )
-
-
-def mesh_shape(text: str) -> tuple[int, int]:
-    """Read the shape of a mesh of devices."""
-    try:
-        batch, gate = (positive(number) for number in text.split("x"))
-    except (ValueError, argparse.ArgumentTypeError):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a mesh like 2x4") from None
-    return batch, gate
-
-
-def _key_value(text: str) -> str:
-    key, equals, value = text.partition("=")
-    if not (key and equals and value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
-    return text
-
-
 def numbers(text: str) -> tuple[int, ...]:
     """Read a list of whole numbers."""
     try:
@@ -244,29 +124,6 @@ def shares(text: str) -> tuple[float, ...]:
     if not all(0 <= share <= 1 for share in shares):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of shares 0…1 like 0.1,0.2")
     return shares
-
-
-def training_settings(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the training options that were given.
-
-    Raises
-    ------
-    TrainingError
-        If there is no setting KEY, or it is not of the type of VALUE.
-    """
-    names = (
-        *("recipe", "layers", "wiring", "window", "candidates", "distance_cost", "skip"),
-        *("output_layers", "thresholds", "delta", "valence", "steps", "batch", "learning_rate"),
-        *("spacing", "minority", "shift", "turn", "mirror", "bits", "area_weight", "prune"),
-        *("prune_steps", "seed"),
-    )
-    settings = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    texts = getattr(args, "set", [])
-    if not texts:
-        return settings
-    from trilut.training.config import add_settings
-
-    return add_settings(settings, texts)
 
 
 def positive(text: str) -> int:

@@ -164,7 +164,7 @@ def _train(run: Run, directory: Path, progress: Progress) -> tuple[Netlist, dict
     from trilut.training import TrainingConfig, layer_accuracies, train
 
     dataset = _samples(run)
-    config = TrainingConfig(**run.settings)
+    config = TrainingConfig.of(**run.settings)
     clock = _Clock()
 
     def report(measured: Mapping[str, Any], steps: int) -> None:

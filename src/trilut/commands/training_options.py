@@ -1,0 +1,105 @@
+"""The options of a training, which its settings declare."""
+
+import argparse
+from typing import Any
+
+from trilut.commands.options import numbers, positive, seed
+from trilut.training.config import add_settings, built_in_settings
+from trilut.training.settings.setting import Setting
+
+__all__ = ["add_training_options", "mesh_shape", "training_settings"]
+
+
+def add_training_options(parser: argparse.ArgumentParser, *, is_single: bool = False) -> None:
+    """Add the options that become a TrainingConfig; left out, the data set's own defaults hold.
+
+    Parameters
+    ----------
+    is_single : bool
+        Whether the command trains once: then any setting can be given as KEY=VALUE, the margin to
+        abstain below be chosen, and an unfinished training in its directory be started anew.
+    """
+    options = parser.add_argument_group("training (defaults depend on the data set)")
+    for setting in _with_option():
+        options.add_argument(_flag(setting), help=setting.option, **_form(setting))
+    # By hand, because it is the seed of the data too.
+    options.add_argument("--seed", metavar="N", type=seed, help="seed of data, wiring and training")
+    options.add_argument(
+        "--mesh",
+        metavar="BATCHxGATE",
+        type=mesh_shape,
+        help="devices to divide batches and gates over, such as 2x4",
+    )
+    start = options.add_mutually_exclusive_group()
+    start.add_argument(
+        "--resume", action="store_true", help="go on from the checkpoint in DIR, if there is one"
+    )
+    if not is_single:
+        return
+    options.add_argument(
+        "--abstain-margin",
+        metavar="N",
+        type=positive,
+        default=1,
+        help="abstain if the best class is ahead by less",
+    )
+    start.add_argument(
+        "--restart",
+        action="store_true",
+        help="start anew, though DIR has a checkpoint of an unfinished training",
+    )
+    options.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        type=_key_value,
+        action="append",
+        default=[],
+        help="any other setting of TrainingConfig, such as tau=4 or loss=squared-error; "
+        "again for more",
+    )
+
+
+def _with_option() -> list[Setting]:
+    return [setting for setting in built_in_settings().values() if setting.option]
+
+
+def _flag(setting: Setting) -> str:
+    return f"--{setting.name.replace('_', '-')}"
+
+
+def _form(setting: Setting) -> dict[str, Any]:
+    """Return what argparse has to know of the values of an option."""
+    if setting.choices:
+        return {"choices": setting.choices}
+    if setting.kind is bool:
+        return {"action": "store_const", "const": True}
+    return {"type": numbers if setting.kind is tuple else setting.kind, "metavar": setting.metavar}
+
+
+def mesh_shape(text: str) -> tuple[int, int]:
+    """Read the shape of a mesh of devices."""
+    try:
+        batch, gate = (positive(number) for number in text.split("x"))
+    except (ValueError, argparse.ArgumentTypeError):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a mesh like 2x4") from None
+    return batch, gate
+
+
+def _key_value(text: str) -> str:
+    key, equals, value = text.partition("=")
+    if not (key and equals and value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return text
+
+
+def training_settings(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the training options that were given.
+
+    Raises
+    ------
+    TrainingError
+        If there is no setting KEY, or it is not of the type of VALUE.
+    """
+    names = (*(setting.name for setting in _with_option()), "seed")
+    settings = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    return add_settings(settings, getattr(args, "set", []))

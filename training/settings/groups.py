@@ -1,0 +1,163 @@
+"""The settings that every training has, whatever its recipe and its wiring."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from trilut.training.errors import TrainingError
+from trilut.training.names import Spacing
+from trilut.training.settings.setting import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    Settings,
+    setting,
+    within,
+)
+
+__all__ = ["MAX_STEPS", "Augmentation", "Course", "Encoding", "Network"]
+
+MAX_STEPS = (1 << 30) - 1
+"""A step is counted in an int32."""
+
+# What no machine has the memory for should not be tried.
+_MAX_GATES = 1 << 24
+_MAX_BATCH = 1 << 24
+# Every threshold is a trit of every feature.
+_MAX_THRESHOLDS = 1 << 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network(Settings):
+    """The shape of the network.
+
+    Parameters
+    ----------
+    layers : tuple of int
+        Number of gates in each layer. The last layer is the output; gate g of an output layer
+        belongs to class g modulo the number of classes.
+    skip : bool
+        Whether gates above the first layer may read the inputs too.
+    output_layers : int
+        How many layers, counted from the last, are outputs.
+    """
+
+    layers: tuple[int, ...] = setting(option="gates of each layer", metavar="N,N,…")
+    skip: bool = setting(False, option="let all layers read the inputs")
+    output_layers: int = setting(
+        1, within(1), option="how many of the last layers are outputs", metavar="N"
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "layers", tuple(self.layers))
+        super().__post_init__()
+
+    def check(self) -> None:
+        """Check that there are gates in every layer, not too many, and a layer for each output."""
+        if not self.layers:
+            raise TrainingError("Setting 'layers' is empty, expected at least one layer")
+        for layer, num_gates in enumerate(self.layers):
+            if num_gates < 1:
+                raise TrainingError(f"Layer {layer} has {num_gates} gates, expected at least 1")
+        if sum(self.layers) > _MAX_GATES:
+            raise TrainingError(
+                f"Setting 'layers' has {sum(self.layers)} gates in all, "
+                f"expected at most {_MAX_GATES}"
+            )
+        if self.output_layers > len(self.layers):
+            raise TrainingError(
+                f"Setting 'output_layers' is {self.output_layers}, "
+                f"but there are {len(self.layers)} layers"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoding(Settings):
+    """From features to the inputs of the network.
+
+    Parameters
+    ----------
+    thresholds : int
+        Thresholds per feature.
+    bits : int
+        Width of the integer that stands for a feature.
+    delta : float
+        Width of the UNKNOWN band as a share of the distance between thresholds; 0 where the valence
+        is even.
+    spacing : str
+        ``uniform`` or ``quantile`` thresholds.
+    minority : float
+        Share of the training samples that have to differ from the most frequent value of a trit,
+        or it is left out.
+    """
+
+    thresholds: int = setting(
+        3, within(1, _MAX_THRESHOLDS), option="thresholds of each feature", metavar="K"
+    )
+    bits: int = setting(8, within(1, 32), option="bits of each feature", metavar="N")
+    delta: float = setting(0.25, SHARE, option="width of the UNKNOWN band, 0…1", metavar="D")
+    spacing: Spacing = setting(
+        "uniform", option="what the thresholds cut into equal parts: the range or the samples"
+    )
+    minority: float = setting(
+        0.0, SHARE, option="leave out trits that fewer samples differ in", metavar="P"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Augmentation(Settings):
+    """More images to train on, made from those that there are.
+
+    Parameters
+    ----------
+    shift : int
+        Largest shift, in pixels and in both directions.
+    turn : float
+        Largest angle, in degrees, that images are turned by to either side: by all of it and by
+        half of it.
+    mirror : bool
+        Whether to train on images with left and right exchanged, too.
+    """
+
+    shift: int = setting(
+        0, within(0), option="train on images moved by up to N pixels, too", metavar="N"
+    )
+    turn: float = setting(
+        0.0, NOT_NEGATIVE, option="train on images turned by up to A degrees, too", metavar="A"
+    )
+    mirror: bool = setting(False, option="train on images with left and right exchanged, too")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course(Settings):
+    """The course of a training: its steps, their size, and what is measured and kept.
+
+    Parameters
+    ----------
+    steps : int
+        Number of batches to train on.
+    batch : int
+        Number of samples in a batch, drawn with replacement.
+    learning_rate : float
+        Step size of Adam at the start.
+    schedule : str
+        ``constant``, or ``cosine`` to bring the learning rate to zero at the last step.
+    tau : float, optional
+        Divisor from class scores to logits. Left out, it is the square root of the number of
+        outputs per class, times a factor of the recipe.
+    evaluate_every : int
+        Number of steps between two measurements of the hardened validation accuracy.
+    keep : str
+        ``best`` keeps the measured parameters with the best hardened validation accuracy, the later
+        ones on a tie; ``last`` keeps the last.
+    seed : int
+        Seed of the wiring, of the initial gates and of the batches.
+    """
+
+    steps: int = setting(3000, within(1, MAX_STEPS), option="number of batches", metavar="N")
+    batch: int = setting(100, within(1, _MAX_BATCH), option="samples in a batch", metavar="N")
+    learning_rate: float = setting(0.02, POSITIVE, option="step size of Adam", metavar="R")
+    schedule: Literal["constant", "cosine"] = setting("cosine")
+    tau: float | None = setting(None, POSITIVE)
+    evaluate_every: int = setting(250, within(1))
+    keep: Literal["best", "last"] = setting("best")
+    seed: int = setting(0, within(0, 2**32 - 1))

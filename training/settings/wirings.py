@@ -1,0 +1,149 @@
+"""Wirings: how the parents of gates are chosen, each with its own settings."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from trilut.training.settings.groups import MAX_STEPS, Course, Network
+from trilut.training.settings.registry import NamedSettings, Registry
+from trilut.training.settings.setting import NOT_NEGATIVE, POSITIVE, setting, within
+
+if TYPE_CHECKING:
+    from trilut.training.search import Wired
+
+__all__ = [
+    "WIRINGS",
+    "LearnedWiring",
+    "LocalWiring",
+    "RandomWiring",
+    "UniqueWiring",
+    "WiringSettings",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WiringSettings(NamedSettings, ABC):
+    """What every wiring has."""
+
+    @abstractmethod
+    def wire(self, network: Network, course: Course, num_inputs: int) -> "Wired":
+        """Return the wires that a training starts with and, if it changes them, how.
+
+        Called when a training starts: this is where JAX may be imported.
+
+        Raises
+        ------
+        TrainingError
+            If the layers cannot be wired so.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomWiring(WiringSettings):
+    """Two different values of the layer below, all read equally often."""
+
+    name: ClassVar[str] = "random"
+
+    def wire(self, network: Network, course: Course, num_inputs: int) -> "Wired":
+        """Wire at random."""
+        from trilut.training.search import Wired
+        from trilut.training.wiring import random_wiring
+
+        return Wired(random_wiring(num_inputs, network.layers, seed=course.seed, skip=network.skip))
+
+
+@dataclass(frozen=True, kw_only=True)
+class UniqueWiring(WiringSettings):
+    """As ``random``, without two gates of a layer on one pair of parents."""
+
+    name: ClassVar[str] = "unique"
+
+    def wire(self, network: Network, course: Course, num_inputs: int) -> "Wired":
+        """Wire at random, to other pairs each."""
+        from trilut.training.search import Wired
+        from trilut.training.wiring import unique_wiring
+
+        return Wired(unique_wiring(num_inputs, network.layers, seed=course.seed, skip=network.skip))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalWiring(WiringSettings):
+    """Parents near by, so that wires can be routed.
+
+    Parameters
+    ----------
+    window : int
+        Number of values around its own place that a gate may read.
+    """
+
+    name: ClassVar[str] = "local"
+
+    window: int = setting(64, within(2), option="values that local wiring reaches", metavar="N")
+
+    def wire(self, network: Network, course: Course, num_inputs: int) -> "Wired":
+        """Wire at random within the window."""
+        from trilut.training.search import Wired
+        from trilut.training.wiring import local_wiring
+
+        return Wired(
+            local_wiring(
+                num_inputs,
+                network.layers,
+                window=self.window,
+                seed=course.seed,
+                skip=network.skip,
+            )
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnedWiring(WiringSettings):
+    """Each gate searches for its parents during the training.
+
+    Parameters
+    ----------
+    candidates : int, optional
+        Number of values that a gate may choose from. Left out, it may choose from all of them.
+    wire_rate : float
+        Step size of the search at the start.
+    wire_every : int
+        Number of steps from one update of the search to the next, which costs as much as several
+        steps.
+    distance_cost : float
+        What the search charges for a wire from one end of a layer to the other. A score starts
+        normal with a standard deviation of 2.
+    """
+
+    name: ClassVar[str] = "learned"
+
+    candidates: int | None = setting(
+        None, within(2), option="values that learned wiring chooses from", metavar="N"
+    )
+    wire_rate: float = setting(0.03, POSITIVE)
+    wire_every: int = setting(2, within(1, MAX_STEPS))
+    distance_cost: float = setting(
+        0.0, NOT_NEGATIVE, option="what learned wiring charges for distance", metavar="C"
+    )
+
+    def wire(self, network: Network, course: Course, num_inputs: int) -> "Wired":
+        """Start the search."""
+        from trilut.training.search import Wired, WireSearch, choose_wires, start_search
+
+        rules = WireSearch(self.wire_rate, course.steps, self.wire_every, self.distance_cost)
+        search = start_search(
+            num_inputs,
+            network.layers,
+            candidates=self.candidates,
+            seed=course.seed,
+            skip=network.skip,
+        )
+        return Wired(choose_wires(rules, search), search, rules)
+
+
+WIRINGS: Registry[WiringSettings] = Registry(
+    "wiring",
+    WiringSettings,  # type: ignore[type-abstract]  # it is compared with, and never made
+    (RandomWiring, UniqueWiring, LocalWiring, LearnedWiring),
+    option="how the parents of gates are chosen",
+)
+"""All wirings."""
