@@ -25,6 +25,7 @@ from trilut import (
 )
 from trilut.circuit.gates import NAMED_GATES
 from trilut.circuit.head import Decisions
+from trilut.hdl import write_verilog
 from trilut.sim import ViolationKind, stimulus, verify_rtl
 from trilut.sim.bench.child import compile_units
 from trilut.sim.bench.inside import Driver, Monitor, Pace
@@ -62,6 +63,7 @@ class Prebuilt:
     simulator: sim.Simulator
     source: Path
     fault: str = ""
+    faults: tuple[str, ...] = FAULTS
 
     @property
     def name(self):
@@ -76,7 +78,7 @@ class Prebuilt:
         return self.simulator.environment
 
     def arguments(self, seed):
-        return [*self.simulator.arguments(seed), f"+fault={FAULTS.index(self.fault)}"]
+        return [*self.simulator.arguments(seed), f"+fault={self.faults.index(self.fault)}"]
 
     def build(self, design, directory, *, timeout):
         for name in (design.top, "sim.vvp"):
@@ -230,9 +232,50 @@ def test_broken_contract(built, tmp_path, fault, kind, message):
     assert result.num_violations[kind] > 0
     assert result.violations[0].kind is kind
     assert re.fullmatch(message, result.violations[0].message)
-    # Only the unstable design also gives wrong results, and each fault is told by its own name.
-    assert result.num_mismatches == 0 or fault == "unstable"
+    # Each fault is told by its own name. Only the unstable design also gives wrong results, and an
+    # extra result looks like one if a reset cuts off what should have come in its place.
+    assert result.num_mismatches == 0 or fault in ("unstable", "extra")
     assert set(result.num_violations) <= {kind}
+
+
+# What a generated design may do wrong at a reset.
+STALE = ("", "full_0 stays", "full_1 stays", "full_0 is set", "full_1 is set")
+
+
+@pytest.fixture(scope="module")
+def stale(tmp_path_factory):
+    """One build of a generated design whose reset has faults to choose from."""
+    out = tmp_path_factory.mktemp("stale")
+    net = random_netlist(
+        4, num_inputs=8, num_gates=10, num_outputs=6, num_classes=2, with_encoder=True
+    )
+    design = write_verilog(net, out)
+    text = design.path.read_text()
+    for place in (0, 1):
+        right = f"if (rst) full_{place} <= 1'h0;"
+        assert text.count(right) == 1
+        wrong = f"if (rst && fault != {1 + place}) full_{place} <= fault == {3 + place};"
+        text = text.replace(right, wrong)
+    choice = 'integer fault; initial if (!$value$plusargs("fault=%d", fault)) fault = 0;'
+    path = out / "stale.v"
+    path.write_text(text.replace("reg full_0", f"{choice} reg full_0"))
+    design = dataclasses.replace(design, path=path)
+    assert verify_rtl(net, design, vectors_of(net), out=out).passed
+    simulator = Prebuilt(sim.find_simulator("verilator"), out / "simulation", faults=STALE)
+    return net, design, simulator
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("fault", STALE[1:])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))]
+)
+def test_what_a_reset_leaves_behind_is_seen(stale, tmp_path, fault, seed):
+    net, design, simulator = stale
+    simulator = dataclasses.replace(simulator, fault=fault)
+    vectors = vectors_of(net, seed=seed)
+    result = verify_rtl(net, design, vectors, out=tmp_path, seed=seed, simulator=simulator)
+    assert set(result.num_violations) & {ViolationKind.LEFTOVER, ViolationKind.EXTRA}
 
 
 @pytest.mark.sim

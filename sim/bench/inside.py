@@ -48,6 +48,7 @@ class Pace:
 _FULL = Pace(pause=0, resume=1)
 _RANDOM = Pace(pause=0.3, resume=0.7)
 _BURSTS = Pace(pause=0.03, resume=0.1)
+_NEVER = Pace(pause=1, resume=0)
 
 # Source and sink of each round; the rounds repeat until all vectors are through.
 _ROUNDS = (
@@ -234,6 +235,11 @@ class Monitor:
         self.given_at = []
         self.drive()
 
+    @property
+    def is_held(self) -> bool:
+        """Whether a result waits."""
+        return self._held is not None
+
     def forget_held(self) -> None:
         """Expect no result to hold over a reset."""
         self._held = None
@@ -294,6 +300,7 @@ class Bench:
         self._cycle = 0
         self._num_driven = 0
         self._num_resets = 0
+        self._num_jams = 0
         self._max_latency = 0
 
     async def run(self) -> dict[str, object]:
@@ -334,23 +341,55 @@ class Bench:
             yield size, source, sink
 
     async def _interrupt(self, part: slice, source: Pace, sink: Pace) -> None:
-        """Drive some vectors again and reset in the middle of them."""
+        """Drive some vectors again and reset in the middle of them, with results waiting or not."""
         cut = self._rng.randrange(1, 2 * self._job.latency + 8)
         await self._traffic(part, source, sink, cut=cut)
         await self._resetting(self._rng.randrange(1, 3))
-        # Every other time the next vectors follow at once.
-        if self._num_resets % 2 == 0:
-            await self._watch_for_leftovers()
+        # Now and then the next vectors follow at once.
+        if self._rng.random() < 0.5:
+            await self._watch_for_leftovers(_FULL, self._job.latency + 4)
+        await self._jam(part)
+        await self._resetting(1)
+        # A place for a result that is still full shows if nothing is taken, at once; a stage later.
+        if self._num_jams % 2:
+            await self._watch_for_leftovers(_NEVER, 4)
+        else:
+            await self._watch_for_leftovers(_RANDOM, self._job.latency + 4)
 
-    async def _watch_for_leftovers(self) -> None:
-        """Offer nothing after a reset, and see that nothing comes out."""
+    async def _jam(self, part: slice) -> None:
+        """Drive vectors and take no result, until all places for results are full."""
+        self._num_jams += 1
+        self._driver.begin(self._ports.vectors(part), _FULL)
+        self._monitor.begin(_NEVER)
+        # The places need not fill one right after the other.
+        for _ in range(self._job.latency + self._rng.randrange(1, 6)):
+            await self._edge
+            self._cycle += 1
+            self._driver.sample(self._cycle)
+            self._monitor.sample(self._cycle)
+            self._driver.drive()
+        self._num_driven += len(self._driver.taken_at)
+
+    async def _watch_for_leftovers(self, sink: Pace, cycles: int) -> None:
+        """Offer nothing after a reset, and see that no result is there, to be taken or not."""
+        self._monitor.begin(sink)
+        for _ in range(cycles):
+            await self._edge
+            self._cycle += 1
+            if self._monitor.sample(self._cycle) or self._monitor.is_held:
+                message = "out_valid rose after a reset though no vector had gone in since"
+                self._scoreboard.violation(ViolationKind.LEFTOVER, self._cycle, message)
+                await self._drain()
+                return
+            self._monitor.drive()
+
+    async def _drain(self) -> None:
+        """Take what is left in the design, so that it is not taken for results of later vectors."""
         self._monitor.begin(_FULL)
         for _ in range(self._job.latency + 4):
             await self._edge
             self._cycle += 1
-            if self._monitor.sample(self._cycle):
-                message = "out_valid rose after a reset though no vector had gone in since"
-                self._scoreboard.violation(ViolationKind.LEFTOVER, self._cycle, message)
+            self._monitor.sample(self._cycle)
 
     async def _resetting(self, cycles: int) -> None:
         """Reset the design; what is offered meanwhile must not go in."""
