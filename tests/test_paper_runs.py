@@ -10,7 +10,7 @@ from trilut.data import load_dataset
 from trilut.errors import TrilutError
 from trilut.measure.evaluation import evaluate_split
 from trilut.paper import EXPERIMENTS, SCALES
-from trilut.paper.experiment import Claim, Experiment, Scale, Section, Table
+from trilut.paper.experiment import Claim, Experiment, PaperTable, Scale, Section
 from trilut.paper.page import write_page
 from trilut.paper.published import published
 from trilut.paper.runner import needed_runs, run_paper, select_experiments
@@ -221,7 +221,7 @@ def test_page_shows_tables_figures_and_verdicts(tmp_path):
     )
     section = Section(
         "How it was done.",
-        [Table(["a", "b"], [["1", "2"]])],
+        [PaperTable(["a", "b"], [["1", "2"]])],
         {"figure": "<svg/>"},
         [Claim("It rises", True, "1 → 2"), Claim("Ours falls", False, "2 → 3", ours=True)],
     )

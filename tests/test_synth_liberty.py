@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from trilut.errors import FormatError, ToolError
 from trilut.synth.asic import library as module
 from trilut.synth.asic.boolean import parse_function
-from trilut.synth.asic.liberty import Group, Table, parse_liberty, read_liberty
+from trilut.synth.asic.liberty import Group, LookupTable, parse_liberty, read_liberty
 from trilut.synth.asic.library import Library, load_library
 
 TEXT = """
@@ -222,7 +222,7 @@ def test_long_nonsense_is_refused_at_once(piece):
 
 def table(**lists):
     template = Group("t", ("t",), {"variable_1": "x", "variable_2": "y"})
-    return Table.read(Group("cell_rise", ("t",), lists=lists), {"t": template})
+    return LookupTable.read(Group("cell_rise", ("t",), lists=lists), {"t": template})
 
 
 def test_table_is_linear_between_and_beyond_its_points():

@@ -6,7 +6,7 @@ from itertools import islice
 import numpy as np
 
 from trilut.synth.asic.boolean import Bits
-from trilut.synth.asic.liberty import Table
+from trilut.synth.asic.liberty import LookupTable
 from trilut.synth.asic.library import Library, LibraryCell
 from trilut.synth.asic.sta import loads
 from trilut.synth.graph import drivers, evaluation_order
@@ -174,7 +174,7 @@ def estimate_energy(
     )
 
 
-def _mean(groups: tuple[Mapping[str, Table], ...], edge: str, load: float) -> float:
+def _mean(groups: tuple[Mapping[str, LookupTable], ...], edge: str, load: float) -> float:
     tables = [
         group[name] for group in groups for name in (f"{edge}_power", "power") if name in group
     ]

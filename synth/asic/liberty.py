@@ -13,7 +13,7 @@ from pathlib import Path
 from trilut.errors import FormatError
 from trilut.files import decompress, read_bytes
 
-__all__ = ["Group", "Table", "parse_liberty", "read_liberty"]
+__all__ = ["Group", "LookupTable", "parse_liberty", "read_liberty"]
 
 _MAX_BYTES = 256 << 20
 _MAX_DEPTH = 32
@@ -131,7 +131,7 @@ def _numbers(texts: tuple[str, ...]) -> list[float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class LookupTable:
     """A value that depends on at most two variables, linear between the points of a grid.
 
     Parameters
@@ -149,7 +149,7 @@ class Table:
     values: list[float]
 
     @classmethod
-    def read(cls, group: Group, templates: Mapping[str, Group]) -> "Table":
+    def read(cls, group: Group, templates: Mapping[str, Group]) -> "LookupTable":
         """Read a table of a cell.
 
         Raises

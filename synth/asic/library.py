@@ -17,7 +17,7 @@ import numpy as np
 from trilut.errors import FormatError, ToolError
 from trilut.files import cache_directory, make_directory, work_directory, write_atomically
 from trilut.synth.asic.boolean import Function, function_names, parse_function
-from trilut.synth.asic.liberty import Group, Table, parse_liberty, read_liberty
+from trilut.synth.asic.liberty import Group, LookupTable, parse_liberty, read_liberty
 from trilut.synth.mapped import Areas
 from trilut.synth.target import PortRegister, Target
 from trilut.tools import Tool, run
@@ -61,7 +61,7 @@ class Arc:
     related: str
     sense: str
     kind: str
-    tables: Mapping[str, Table]
+    tables: Mapping[str, LookupTable]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Pin:
     capacitance: float
     function: str
     arcs: tuple[Arc, ...]
-    powers: tuple[Mapping[str, Table], ...]
+    powers: tuple[Mapping[str, LookupTable], ...]
 
 
 class LibraryCell:
@@ -119,10 +119,10 @@ class LibraryCell:
         related = _listed([group.values.get("related_pin", "")])
         return [Arc(pin, sense, kind, tables) for pin in related or [""]]
 
-    def _tables(self, group: Group) -> dict[str, Table]:
+    def _tables(self, group: Group) -> dict[str, LookupTable]:
         try:
             return {
-                table.kind: Table.read(table, self._templates)
+                table.kind: LookupTable.read(table, self._templates)
                 for table in group.groups
                 if "values" in table.lists
             }

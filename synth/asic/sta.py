@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from trilut.errors import FormatError
-from trilut.synth.asic.liberty import Table
+from trilut.synth.asic.liberty import LookupTable
 from trilut.synth.asic.library import Arc, Library, LibraryCell
 from trilut.synth.graph import drivers, evaluation_order
 from trilut.synth.yosys import Cell, Module
@@ -156,14 +156,14 @@ def _delay(arc: Arc, edge: str, slew: float | None, load: float) -> tuple[float,
     return _look_up(delay, slew, load), _look_up(transition, slew, load)
 
 
-def _tables(arc: Arc, edge: str) -> tuple[Table, Table] | None:
+def _tables(arc: Arc, edge: str) -> tuple[LookupTable, LookupTable] | None:
     if edge not in _DELAYS.get(arc.kind, ()):
         return None
     delay, transition = arc.tables.get(f"cell_{edge}"), arc.tables.get(f"{edge}_transition")
     return None if delay is None or transition is None else (delay, transition)
 
 
-def _look_up(table: Table, slew: float | None, load: float) -> float:
+def _look_up(table: LookupTable, slew: float | None, load: float) -> float:
     point = table.least if slew is None else dict.fromkeys(_SLEWS, slew)
     return table.at({**point, _LOAD: load})
 

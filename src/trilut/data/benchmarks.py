@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from trilut.data.dataset import Dataset, Integers, Samples, hold_back, share_out
 from trilut.data.files import load_arrays
-from trilut.data.tables import Table, read_table
+from trilut.data.tables import TextTable, read_table
 from trilut.errors import DataError
 
 __all__ = ["BENCHMARKS"]
@@ -59,7 +59,7 @@ def load_jsc(name: str, path: Path, seed: int) -> Dataset:
     return share_out(name, _JSC_FEATURES, _JSC_CLASSES, x, _jsc_labels(table), seed)
 
 
-def _jsc_labels(table: Table) -> Integers:
+def _jsc_labels(table: TextTable) -> Integers:
     if "class" in table.header:
         letters = table.labels(table.column("class"), _JSC_CLASSES)
         return np.array([_JSC_CLASSES.index(letter) for letter in letters])
@@ -95,7 +95,7 @@ def load_unsw(name: str, path: Path, seed: int) -> Dataset:
     return hold_back(name, features, _UNSW_CLASSES, train, test, seed)
 
 
-def _unsw_features(tables: list[Table]) -> tuple[tuple[str, ...], list[NDArray[np.float64]]]:
+def _unsw_features(tables: list[TextTable]) -> tuple[tuple[str, ...], list[NDArray[np.float64]]]:
     """Return names and values of the features: numbers, and a 0 or 1 for each text that occurs.
 
     Texts that occur only in a later table than the first are 0 in all of their features, so that
@@ -127,7 +127,7 @@ def _unsw_features(tables: list[Table]) -> tuple[tuple[str, ...], list[NDArray[n
     return names, samples
 
 
-def _unsw_labels(table: Table) -> Integers:
+def _unsw_labels(table: TextTable) -> Integers:
     labels = table.labels(table.column("label"), ("0", "1"))
     return np.array([int(label) for label in labels])
 

@@ -17,7 +17,7 @@ from trilut.errors import DataError
 from trilut.files import decompress, read_bytes
 
 __all__ = [
-    "Table",
+    "TextTable",
     "are_too_many",
     "is_missing",
     "load_table",
@@ -30,7 +30,7 @@ _MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class TextTable:
     """A file of rows and columns.
 
     It keeps the text and reads it anew for every question, because a million rows as cells would
@@ -146,7 +146,7 @@ class Table:
         )
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> TextTable:
     """Read a file of commas, semicolons or tabs, whichever its first line has most of.
 
     Raises
@@ -181,7 +181,7 @@ def read_table(path: Path) -> Table:
     except csv.Error as error:
         raise DataError(f"{title!r} is broken after line {last}: {error}") from error
     _check_header(header, title)
-    return Table(title, text, delimiter, header, num_rows)
+    return TextTable(title, text, delimiter, header, num_rows)
 
 
 def _parse(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:

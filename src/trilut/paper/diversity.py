@@ -23,7 +23,16 @@ from trilut.paper.cifar import (
     network_run,
     ternary_runs,
 )
-from trilut.paper.experiment import Claim, Experiment, Results, Scale, Section, Table, number, share
+from trilut.paper.experiment import (
+    Claim,
+    Experiment,
+    PaperTable,
+    Results,
+    Scale,
+    Section,
+    number,
+    share,
+)
 from trilut.paper.published import published
 from trilut.paper.runs import Run, RunResult
 
@@ -65,7 +74,7 @@ def _diversity(results: Results, scale: Scale) -> Section:
         + " The control is the paper's initialisation hardened without any training, "
         "as many gates.",
         [
-            Table(
+            PaperTable(
                 [
                     "circuit",
                     "unique",
@@ -131,7 +140,7 @@ def _fourier(results: Results, scale: Scale) -> Section:
         "the paper's figures fit. The figure shows all gates, layer by layer, of the network "
         "*large*.",
         [
-            Table(
+            PaperTable(
                 ["circuit", "ternary %", "constant", "linear", "quadratic", "cubic", "quartic"],
                 rows,
             )

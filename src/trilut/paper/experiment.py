@@ -5,7 +5,17 @@ from dataclasses import dataclass, field
 
 from trilut.paper.runs import Run, RunResult
 
-__all__ = ["Claim", "Experiment", "Results", "Scale", "Section", "Table", "mean", "number", "share"]
+__all__ = [
+    "Claim",
+    "Experiment",
+    "PaperTable",
+    "Results",
+    "Scale",
+    "Section",
+    "mean",
+    "number",
+    "share",
+]
 
 Results = Mapping[str, RunResult]
 """Finished trainings by the key of their run."""
@@ -40,7 +50,7 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PaperTable:
     """Rows of text under headings; numbers are written by :func:`number` and :func:`share`."""
 
     columns: Sequence[str]
@@ -77,7 +87,7 @@ class Section:
     """
 
     note: str
-    tables: Sequence[Table] = ()
+    tables: Sequence[PaperTable] = ()
     figures: Mapping[str, str] = field(default_factory=dict)
     claims: Sequence[Claim] = ()
     is_shrunk: bool = False

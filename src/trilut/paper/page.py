@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from trilut.files import make_directory, write_atomically
-from trilut.paper.experiment import Claim, Experiment, Scale, Section, Table
+from trilut.paper.experiment import Claim, Experiment, PaperTable, Scale, Section
 from trilut.report.page import machine_facts
 
 __all__ = ["write_page"]
@@ -133,7 +133,7 @@ def _section(experiment: Experiment, section: Section) -> str:
     return "\n".join(lines)
 
 
-def _table_lines(table: Table) -> Iterable[str]:
+def _table_lines(table: PaperTable) -> Iterable[str]:
     yield "| " + " | ".join(table.columns) + " |"
     yield "|---|" + "---:|" * (len(table.columns) - 1)
     for row in table.rows:

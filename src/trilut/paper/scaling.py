@@ -19,7 +19,16 @@ from trilut.paper.cifar import (
     network_run,
     ternary_runs,
 )
-from trilut.paper.experiment import Claim, Experiment, Results, Scale, Section, Table, number, share
+from trilut.paper.experiment import (
+    Claim,
+    Experiment,
+    PaperTable,
+    Results,
+    Scale,
+    Section,
+    number,
+    share,
+)
 from trilut.paper.published import published
 from trilut.paper.runs import Run, RunResult
 
@@ -50,7 +59,7 @@ def _configs(results: Results, scale: Scale) -> Section:
     return Section(
         "Random wiring of two inputs a gate, the same for all recipes. `hard` has a learning rate "
         "of .02 that falls to zero, DLGN .01.",
-        [Table(["network", "paper", "here", "PST rate", "paper's steps", "steps here"], rows)],
+        [PaperTable(["network", "paper", "here", "PST rate", "paper's steps", "steps here"], rows)],
     )
 
 
@@ -80,7 +89,7 @@ def _main(results: Results, scale: Scale) -> Section:
     return Section(
         describe(scale) + " Soft → hardened test accuracy in percent.",
         [
-            Table(
+            PaperTable(
                 [
                     "network",
                     "gates here",
@@ -159,7 +168,7 @@ def _hardening(results: Results, scale: Scale) -> Section:
         + " The error is the mean distance of an entry of a soft table from its truth "
         "value; R_A is the mean of its square. Neither bounds the gap of the network.",
         [
-            Table(
+            PaperTable(
                 [
                     "network",
                     "error, paper",
@@ -211,7 +220,7 @@ def _speed(results: Results, scale: Scale) -> Section:
         "be folded into four coefficients before it is evaluated; that is the DLGN of all other "
         "tables. Reading 9,216 inputs takes the same time in every column.",
         [
-            Table(
+            PaperTable(
                 [
                     "network",
                     "gates here",
@@ -264,7 +273,7 @@ def _classes(results: Results, scale: Scale) -> Section:
         + " Hardened accuracy of each class: of the paper's DLGN, where it is given, "
         "and PST; and here of DLGN, PST and `hard`.",
         [
-            Table(
+            PaperTable(
                 ["class", *(f"{name}: paper; DLGN / PST / hard" for name in COMPARED)],
                 [
                     [name, *(_class_cell(theirs, network, name, got) for network in COMPARED)]
@@ -332,7 +341,7 @@ def _margins(results: Results, scale: Scale) -> Section:
         + " Mean margin of right and wrong answers, their ratio, accuracy at 90 % and "
         "50 % coverage, and how often a right answer has the larger margin.",
         [
-            Table(
+            PaperTable(
                 ["circuit", "right", "wrong", "ratio", "Acc@90", "Acc@50", "right above wrong %"],
                 rows,
             )

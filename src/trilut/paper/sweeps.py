@@ -13,10 +13,10 @@ from trilut.paper import drawings
 from trilut.paper.experiment import (
     Claim,
     Experiment,
+    PaperTable,
     Results,
     Scale,
     Section,
-    Table,
     number,
     share,
 )
@@ -87,7 +87,7 @@ def _separation(results: Results, scale: Scale) -> Section:
         "them. *Median doubt* is the entropy of the median sample: where it is next to nothing, "
         "no sample tells the circuit what to rank by.",
         [
-            Table(
+            PaperTable(
                 [
                     "separation",
                     "Bayes, paper",
@@ -103,7 +103,7 @@ def _separation(results: Results, scale: Scale) -> Section:
                 ],
                 [_separation_row(separation, found) for separation, found in measured.items()],
             ),
-            Table(
+            PaperTable(
                 [
                     "separation",
                     "median doubt, bits",
@@ -318,7 +318,7 @@ def _delta(results: Results, scale: Scale) -> Section:
         + " Moons; δ is the width of the UNKNOWN band as a share of the distance of "
         "thresholds. The ceiling is the best that any circuit behind the encoder could do.",
         [
-            Table(
+            PaperTable(
                 [
                     "δ",
                     "PST, paper",
@@ -399,7 +399,7 @@ def _resolution(results: Results, scale: Scale) -> Section:
         "thresholds a feature. The ceiling is that of `hard`, δ=.25; with as many cells as "
         "samples it is no longer within reach.",
         [
-            Table(
+            PaperTable(
                 [
                     "K",
                     "body",

@@ -14,10 +14,10 @@ from trilut.paper import drawings
 from trilut.paper.experiment import (
     Claim,
     Experiment,
+    PaperTable,
     Results,
     Scale,
     Section,
-    Table,
     mean,
     number,
     share,
@@ -105,7 +105,7 @@ def _synthetic(results: Results, scale: Scale) -> Section:
         "*As informed* gives it the two bits for each trit that tell the same samples apart as the "
         "trits of `hard` δ=.25 do. All accuracies are those of the hardened circuit, in percent.",
         [
-            Table(
+            PaperTable(
                 [
                     "task",
                     "DLGN, paper",
@@ -120,7 +120,7 @@ def _synthetic(results: Results, scale: Scale) -> Section:
                 ],
                 [_accuracy_row(task, found) for task, found in measured.items()],
             ),
-            Table(
+            PaperTable(
                 [
                     "task",
                     "UNK, paper",
@@ -263,7 +263,7 @@ def _gap(results: Results, scale: Scale) -> Section:
         + " The gap is soft minus hardened test accuracy, in percentage points. The last "
         "column hardens the layers of PST one after the other, from the inputs on.",
         [
-            Table(
+            PaperTable(
                 [
                     "task",
                     "DLGN, paper",
@@ -363,7 +363,7 @@ def _gates(results: Results, scale: Scale) -> Section:
         describe(scale) + " Seed 0. Different gates / effective diversity / redundancy in percent. "
         "The control is the paper's initialisation, N(0, 0.45²), hardened without any training.",
         [
-            Table(
+            PaperTable(
                 ["task", "PST, paper", "PST δ=1", "untrained", "hard", "DLGN, paper", "DLGN"], rows
             )
         ],
