@@ -198,9 +198,7 @@ def read_design(
     for module in kept:
         if module not in modules:
             # It may be right all the same: the result may be a constant.
-            raise UnclearError(
-                f"Module {module!r} is gone, because nothing reads what it computes"
-            )
+            raise UnclearError(f"Module {module!r} is gone, because nothing reads what it computes")
     return {module: _parse(modules[module], frozenset(kept)) for module in (top, *kept)}
 
 
