@@ -2,7 +2,7 @@
 
 import importlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -11,7 +11,8 @@ from typing import Any
 
 from trilut.errors import FormatError, ToolError
 from trilut.extras import require
-from trilut.files import parse_toml, read_bytes
+from trilut.files import read_bytes
+from trilut.toml import TomlTable
 
 __all__ = ["BOARDS", "Board", "Family", "Programmer", "find_board", "load_board"]
 
@@ -188,11 +189,11 @@ def find_board(name: str) -> Board:
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9/-]*")
 _TITLE = re.compile(r"[^\x00-\x1f\x7f]{1,100}")
+_KEYS = (
+    *("title", "family", "device", "package", "speed", "gowin_family"),
+    *("program", "program_board", "clock", "uart", "leds", "attributes"),
+)
 _TABLES = {
-    "": (
-        *("title", "family", "device", "package", "speed", "gowin_family"),
-        *("program", "program_board", "clock", "uart", "leds", "attributes"),
-    ),
     "clock": ("pin", "mhz"),
     "uart": ("rx", "tx"),
     "leds": ("pins", "active_low"),
@@ -207,20 +208,19 @@ def load_board(path: Path) -> Board:
     FormatError
         If the file cannot be read, or something in it is missing, unknown or not a plain word.
     """
-    document = parse_toml(read_bytes(path), repr(str(path)))
-    values = _Values(str(path), document)
-    values.check_names()
-    family = values.choice("", "family", (Family.ICE40, Family.ECP5, Family.GOWIN))
-    programmer = values.choice("", "program", tuple(Programmer), default=Programmer.OPENFPGALOADER)
+    table = TomlTable.parse(read_bytes(path), repr(str(path)))
+    _check_keys(table)
+    family = Family(table.choice("family", (Family.ICE40, Family.ECP5, Family.GOWIN)))
+    programmer = table.choice("program", tuple(Programmer), default=Programmer.OPENFPGALOADER)
     arguments: tuple[str, ...] = ("-a", "0", "-D") if programmer == Programmer.DFU_UTIL else ()
-    if programmer == Programmer.OPENFPGALOADER and "program_board" in document:
-        arguments = ("-b", values.word("", "program_board"))
-    members = _part(values, Family(family)) | {
+    if programmer == Programmer.OPENFPGALOADER and "program_board" in table:
+        arguments = ("-b", _word(table, "program_board"))
+    members = _part(table, family) | {
         "default_clk": "clk",
         "connectors": [],
-        "resources": _resources(values),
+        "resources": _resources(table, str(path)),
     }
-    platform = type("FilePlatform", (_base(Family(family)),), members)
+    platform = type("FilePlatform", (_base(family),), members)
     try:
         platform()
     except ValueError as error:
@@ -228,11 +228,21 @@ def load_board(path: Path) -> Board:
         raise FormatError(f"{str(path)!r}: {error}") from error
     return Board(
         path.stem,
-        values.text("", "title", _TITLE, default=path.stem),
-        Family(family),
+        table.text("title", _TITLE, "a line of text", default=path.stem),
+        family,
         platform,
         (programmer, *arguments),
     )
+
+
+def _check_keys(table: TomlTable) -> None:
+    table.check_keys(_KEYS)
+    for name, keys in _TABLES.items():
+        table.table(name, optional=True).check_keys(keys)
+
+
+def _word(table: TomlTable, key: str) -> str:
+    return table.text(key, _WORD, "a plain word in quotes")
 
 
 def _base(family: Family) -> Any:
@@ -245,128 +255,50 @@ def _base(family: Family) -> Any:
     }[family]
 
 
-def _part(values: "_Values", family: Family) -> dict[str, str]:
+def _part(table: TomlTable, family: Family) -> dict[str, str]:
     if family is Family.GOWIN:
         return {
-            "part": values.text("", "device", _PART),
-            "family": values.word("", "gowin_family"),
+            "part": table.text("device", _PART, "a plain word in quotes"),
+            "family": _word(table, "gowin_family"),
         }
-    known = tuple(_base(family)._nextpnr_device_options)
     members = {
-        "device": values.choice("", "device", known),
-        "package": values.word("", "package"),
+        "device": table.choice("device", tuple(_base(family)._nextpnr_device_options)),
+        "package": _word(table, "package"),
     }
     if family is Family.ECP5:
         packages = tuple(_base(family)._nextpnr_package_options)
-        members["package"] = values.choice("", "package", packages)
-        members["speed"] = values.choice("", "speed", ("6", "7", "8"))
+        members["package"] = table.choice("package", packages)
+        members["speed"] = table.choice("speed", ("6", "7", "8"))
     return members
 
 
-def _resources(values: "_Values") -> list[Any]:
+def _resources(table: TomlTable, path: str) -> list[Any]:
     from amaranth.build import Attrs, Clock, Pins, Resource
     from amaranth_boards.resources import LEDResources, UARTResource
 
-    values.check_pins()
-    attributes = Attrs(**{name: values.word("attributes", name) for name in values.attributes})
+    clock, uart, leds, attributes = (
+        table.table(name, optional=True) for name in ("clock", "uart", "leds", "attributes")
+    )
+    pin, rx, tx = _word(clock, "pin"), _word(uart, "rx"), _word(uart, "tx")
+    lights = leds.words("pins", _WORD, "plain words", optional=True)
+    _check_pins([pin, rx, tx, *lights], path)
+    attributes.match_keys(_WORD, "a plain word")
+    attrs = Attrs(**{name: _word(attributes, name) for name in attributes})
     return [
-        Resource(
-            "clk",
-            0,
-            Pins(values.word("clock", "pin"), dir="i"),
-            Clock(values.megahertz() * 1e6),
-            attributes,
-        ),
-        UARTResource(
-            0, rx=values.word("uart", "rx"), tx=values.word("uart", "tx"), attrs=attributes
-        ),
-        *LEDResources(
-            pins=" ".join(values.words("leds", "pins")),
-            invert=values.flag("leds", "active_low"),
-            attrs=attributes,
-        ),
+        Resource("clk", 0, Pins(pin, dir="i"), Clock(_megahertz(clock) * 1e6), attrs),
+        UARTResource(0, rx=rx, tx=tx, attrs=attrs),
+        *LEDResources(pins=" ".join(lights), invert=leds.flag("active_low"), attrs=attrs),
     ]
 
 
-class _Values:
-    """The values of a file, each checked when it is asked for."""
+def _check_pins(pins: Sequence[str], path: str) -> None:
+    for pin in pins:
+        if pins.count(pin) > 1:
+            raise FormatError(f"{path!r}: pin {pin!r} is used more than once")
 
-    def __init__(self, path: str, document: dict[str, Any]):
-        self._path = path
-        self._document = document
 
-    def check_names(self) -> None:
-        for table, names in _TABLES.items():
-            given = self._table(table)
-            for name in given:
-                if name not in names:
-                    where = f"[{table}] " if table else ""
-                    raise FormatError(
-                        f"{self._path!r}: {where}{name!r} is unknown, expected "
-                        f"{', '.join(map(repr, names))}"
-                    )
-
-    def check_pins(self) -> None:
-        pins = [self.word("clock", "pin"), self.word("uart", "rx"), self.word("uart", "tx")]
-        pins += self.words("leds", "pins")
-        for pin in pins:
-            if pins.count(pin) > 1:
-                raise FormatError(f"{self._path!r}: pin {pin!r} is used more than once")
-
-    @property
-    def attributes(self) -> list[str]:
-        names = list(self._table("attributes"))
-        for name in names:
-            if not _WORD.fullmatch(name):
-                raise FormatError(f"{self._path!r}: [attributes] {name!r} is not a plain word")
-        return names
-
-    def _table(self, table: str) -> dict[str, Any]:
-        given = self._document if table == "" else self._document.get(table, {})
-        if not isinstance(given, dict):
-            raise FormatError(f"{self._path!r}: {table!r} is {given!r}, expected a table")
-        return given
-
-    def _wrong(self, table: str, name: str, value: Any, expected: str) -> FormatError:
-        where = f"[{table}] " if table else ""
-        said = "is missing" if value is None else f"is {value!r}"
-        return FormatError(f"{self._path!r}: {where}{name!r} {said}, expected {expected}")
-
-    def text(self, table: str, name: str, pattern: re.Pattern[str], default: str = "") -> str:
-        value = self._table(table).get(name, default or None)
-        if not (isinstance(value, str) and pattern.fullmatch(value)):
-            expected = "a line of text" if pattern is _TITLE else "a plain word in quotes"
-            raise self._wrong(table, name, value, expected)
-        return value
-
-    def word(self, table: str, name: str) -> str:
-        return self.text(table, name, _WORD)
-
-    def words(self, table: str, name: str) -> list[str]:
-        values = self._table(table).get(name, [])
-        if not (
-            isinstance(values, list)
-            and all(isinstance(value, str) and _WORD.fullmatch(value) for value in values)
-        ):
-            raise self._wrong(table, name, values, "a list of plain words")
-        return values
-
-    def flag(self, table: str, name: str) -> bool:
-        value = self._table(table).get(name, False)
-        if not isinstance(value, bool):
-            raise self._wrong(table, name, value, "true or false")
-        return value
-
-    def choice(
-        self, table: str, name: str, choices: tuple[str, ...], default: str | None = None
-    ) -> str:
-        value = self._table(table).get(name, default)
-        if value not in choices:
-            raise self._wrong(table, name, value, f"one of {', '.join(map(str, choices))}")
-        return str(value)
-
-    def megahertz(self) -> float:
-        value = self._table("clock").get("mhz")
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1000:
-            raise self._wrong("clock", "mhz", value, "a number above 0 and below 1000")
-        return float(value)
+def _megahertz(clock: TomlTable) -> float:
+    value = clock.get("mhz")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1000:
+        raise clock.wrong("mhz", "a number above 0 and below 1000")
+    return float(value)

@@ -2,15 +2,15 @@
 
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from trilut.errors import FormatError, ToolError
-from trilut.files import parse_toml, read_bytes
+from trilut.files import read_bytes
+from trilut.toml import TomlTable
 
 __all__ = [
     "FREE",
@@ -28,13 +28,18 @@ KINDS = ("lut4", "lut6", "ff", "carry", "mux", "bram", "dsp")
 FREE = "free"
 """The kind of cells that take nothing of a part, such as constants."""
 
+_KEYS = (
+    *("title", "device", "sums", "pairs_tables", "yosys", "cells", "equivalents", "capacity"),
+    *("asic", "nextpnr"),
+)
+_NEXTPNR_KEYS = ("register", "clock")
 # What a target file says ends up in a Yosys script and in command lines, and a user's file may come
 # from anywhere. So every text is a plain word, and what names a file, a script or a command of the
 # tools' own languages is not among the options.
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 # Order codes such as GW1NR-LV9QN88PC6/I5.
 _PART = re.compile(rf"{_WORD.pattern}(/[A-Za-z0-9]+)?")
-_SUMS = re.compile(r"generic|carry|ecp5|xilinx")
+_SUMS = ("generic", "carry", "ecp5", "xilinx")
 _TITLE = re.compile(r"[^\x00-\x1f\x7f]{1,100}")
 _CELL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?")
 _YOSYS_COMMAND = re.compile(r"synth(_[a-z0-9_]+)?")
@@ -272,98 +277,106 @@ def load_target(name: str) -> Target:
 def _parse(name: str, content: bytes, origin: str) -> Target:
     if not _WORD.fullmatch(name):
         raise FormatError(f"{origin} is not named by a plain word")
-    document = parse_toml(content, origin)
-    table = _Table(origin, "", document)
-    if table.has("alias"):
+    table = TomlTable.parse(content, origin)
+    if "alias" in table:
+        table.check_keys(["alias"])
         other = load_target(table.text("alias", _ALIAS, "the name of a target"))
-        table.finish()
         return dataclasses.replace(other, name=name)
-    asic = "asic" in document
+    table.check_keys(_KEYS + _NEXTPNR_KEYS if "nextpnr" in table else _KEYS)
+    asic = "asic" in table
     cells = table.table("cells", optional=asic)
+    cells.check_keys((*KINDS, FREE))
     yosys = table.table("yosys", optional=asic)
-    target = Target(
+    yosys.check_keys(("command", "models", "keeps_hierarchy", "options"))
+    return Target(
         name=name,
         title=table.text("title", _TITLE, "a line of text"),
         device=table.text("device", _PART, "a plain word"),
         keeps_hierarchy=yosys.flag("keeps_hierarchy"),
         models=yosys.words("models", _MODEL, "files of Yosys", optional=True),
         synthesis=() if asic else _synthesis(yosys),
-        cells={
-            kind: cells.words(kind, _CELL, "cell types")
-            for kind in cells.keys_among((*KINDS, FREE))
-        },
-        equivalents=table.counts("equivalents"),
-        capacity=table.counts("capacity"),
-        place_and_route=_place_and_route(table) if "nextpnr" in document else None,
-        sums=table.text("sums", _SUMS, "one of generic, carry, ecp5, xilinx")
-        if "sums" in document
-        else "generic",
+        cells={kind: cells.words(kind, _CELL, "cell types") for kind in cells},
+        equivalents=_counts(table.table("equivalents", optional=True)),
+        capacity=_counts(table.table("capacity", optional=True)),
+        place_and_route=_place_and_route(table) if "nextpnr" in table else None,
+        sums=table.choice("sums", _SUMS, "generic"),
         library=_library(table.table("asic")) if asic else "",
         pairs_tables=table.flag("pairs_tables"),
     )
-    cells.finish()
-    table.finish()
-    return target
 
 
-def _library(table: "_Table") -> str:
-    library = table.text("library", _LIBRARY, "the name of a library")
-    table.finish()
-    return library
+def _library(table: TomlTable) -> str:
+    table.check_keys(["library"])
+    return table.text("library", _LIBRARY, "the name of a library")
 
 
-def _synthesis(table: "_Table") -> tuple[str, ...]:
-    command = table.text("command", _YOSYS_COMMAND, "a command synth_…")
+def _counts(table: TomlTable) -> dict[str, int]:
+    table.check_keys(KINDS)
+    counts = {kind: table.get(kind) for kind in table}
+    for kind, value in counts.items():
+        if type(value) is not int or value < 0:
+            raise table.wrong(kind, "a number of cells")
+    return counts
+
+
+def _synthesis(table: TomlTable) -> tuple[str, ...]:
+    words = [table.text("command", _YOSYS_COMMAND, "a command synth_…")]
     options = table.table("options", optional=True)
-    words = [command]
-    for name in options.keys_matching(_YOSYS_OPTION, _YOSYS_RESERVED):
-        value = options.option(name)
+    expected = "an option of Yosys that a target may set"
+    options.match_keys(_YOSYS_OPTION, expected, _YOSYS_RESERVED)
+    for name in options:
+        value = _option(options, name, _WORD)
         words += [f"-{name}"] if value is None else [f"-{name}", value]
-    options.finish()
-    table.finish()
     return tuple(words)
 
 
-def _place_and_route(document: "_Table") -> PlaceAndRoute:
+def _place_and_route(document: TomlTable) -> PlaceAndRoute:
     table = document.table("nextpnr")
-    program = table.text("program", _NEXTPNR_PROGRAM, "a program nextpnr-…")
+    table.check_keys(("program", "options", "resources"))
     options = table.table("options", optional=True)
+    options.match_keys(_NEXTPNR_OPTION, "an option of nextpnr that a target may set")
     arguments = []
-    for name in options.keys_matching(_NEXTPNR_OPTION):
-        value = options.option(name, _PART if name == "device" else _WORD)
+    for name in options:
+        value = _option(options, name, _PART if name == "device" else _WORD)
         flag = f"--{name}".replace("--vopt-", "--vopt=")
         # One argument, so that no value can pass for an option.
         arguments.append(flag if value is None else f"{flag}={value}")
-    options.finish()
     resources = table.table("resources", optional=True)
-    kinds = {kind: resources.text(kind, _WORD, "a word") for kind in resources.keys_among(KINDS)}
-    resources.finish()
-    table.finish()
-    clock = _clock(document.table("clock")) if document.has("clock") else None
-    register = _register(document.table("register"))
-    return PlaceAndRoute(program, tuple(arguments), kinds, register, clock)
+    resources.check_keys(KINDS)
+    return PlaceAndRoute(
+        table.text("program", _NEXTPNR_PROGRAM, "a program nextpnr-…"),
+        tuple(arguments),
+        _words(resources, _WORD),
+        _register(document.table("register")),
+        _clock(document.table("clock")) if "clock" in document else None,
+    )
 
 
-def _clock(table: "_Table") -> ClockSource:
-    source = ClockSource(
+def _option(table: TomlTable, key: str, pattern: re.Pattern[str]) -> str | None:
+    """Return the value of an option, None if it has none."""
+    value = table.get(key)
+    if value is True:
+        return None
+    text = str(value)
+    if isinstance(value, str | int | float) and value is not False and pattern.fullmatch(text):
+        return text
+    raise table.wrong(key, "true, a number or a plain word")
+
+
+def _clock(table: TomlTable) -> ClockSource:
+    table.check_keys(("cell", "output", "input", "parameters", "attributes"))
+    return ClockSource(
         cell=table.text("cell", _WORD, "a cell type"),
         output=table.text("output", _WORD, "a port"),
-        input=table.text("input", _WORD, "a port") if table.has("input") else "",
+        input=table.text("input", _WORD, "a port") if "input" in table else "",
         parameters=_words(table.table("parameters", optional=True), _WORD),
         attributes=_words(table.table("attributes", optional=True), _PART),
     )
-    table.finish()
-    return source
 
 
-def _words(table: "_Table", pattern: re.Pattern[str]) -> dict[str, str]:
-    words = {name: table.text(name, pattern, "a word") for name in table.keys_matching(_WORD)}
-    table.finish()
-    return words
-
-
-def _register(table: "_Table") -> PortRegister:
-    register = PortRegister(
+def _register(table: TomlTable) -> PortRegister:
+    table.check_keys(("cell", "clock", "d", "q", "parameters", "tied"))
+    return PortRegister(
         cell=table.text("cell", _WORD, "a cell type"),
         clock=table.text("clock", _WORD, "a port"),
         d=table.text("d", _WORD, "a port"),
@@ -371,95 +384,8 @@ def _register(table: "_Table") -> PortRegister:
         parameters=_words(table.table("parameters", optional=True), _WORD),
         tied=table.flag("tied"),
     )
-    table.finish()
-    return register
 
 
-class _Table:
-    """A table of a target file that complains about wrong values and about unread keys."""
-
-    def __init__(self, origin: str, path: str, content: Mapping[str, Any]):
-        self._origin = origin
-        self._path = path
-        self._content = content
-        self._unread = set(content)
-
-    def _take(self, key: str) -> Any:
-        self._unread.discard(key)
-        return self._content.get(key)
-
-    def _error(self, key: str, expected: str) -> FormatError:
-        value = self._content.get(key)
-        found = "nothing" if value is None else repr(value)[:80]
-        return FormatError(
-            f"{self._origin} has {found} as {self._path + key!r}, expected {expected}"
-        )
-
-    def table(self, key: str, *, optional: bool = False) -> "_Table":
-        value = self._take(key)
-        if value is None and optional:
-            value = {}
-        if not isinstance(value, dict):
-            raise self._error(key, "a table")
-        return _Table(self._origin, f"{self._path}{key}.", value)
-
-    def text(self, key: str, pattern: re.Pattern[str], expected: str) -> str:
-        value = self._take(key)
-        if not isinstance(value, str) or not pattern.fullmatch(value):
-            raise self._error(key, expected)
-        return value
-
-    def has(self, key: str) -> bool:
-        return key in self._content
-
-    def flag(self, key: str) -> bool:
-        value = self._take(key)
-        if value is not None and not isinstance(value, bool):
-            raise self._error(key, "true or false")
-        return bool(value)
-
-    def words(
-        self, key: str, pattern: re.Pattern[str], expected: str, *, optional: bool = False
-    ) -> tuple[str, ...]:
-        value = self._take(key)
-        if value is None and optional:
-            return ()
-        if not isinstance(value, list) or not all(
-            isinstance(word, str) and pattern.fullmatch(word) for word in value
-        ):
-            raise self._error(key, f"a list of {expected}")
-        return tuple(value)
-
-    def option(self, key: str, pattern: re.Pattern[str] = _WORD) -> str | None:
-        """Return the value of an option, None if it has none."""
-        value = self._take(key)
-        if value is True:
-            return None
-        text = str(value)
-        if isinstance(value, str | int | float) and value is not False and pattern.fullmatch(text):
-            return text
-        raise self._error(key, "true, a number or a plain word")
-
-    def counts(self, key: str) -> dict[str, int]:
-        """Return a table of whole numbers, one for a kind of cells."""
-        table = self.table(key, optional=True)
-        counts = {}
-        for kind in table.keys_among(KINDS):
-            value = table._take(kind)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-                raise table._error(kind, "a number of cells")
-            counts[kind] = value
-        table.finish()
-        return counts
-
-    def keys_among(self, known: tuple[str, ...]) -> Iterator[str]:
-        return (key for key in self._content if key in known)
-
-    def keys_matching(
-        self, pattern: re.Pattern[str], reserved: frozenset[str] = frozenset()
-    ) -> Iterator[str]:
-        return (key for key in self._content if pattern.fullmatch(key) and key not in reserved)
-
-    def finish(self) -> None:
-        for key in sorted(self._unread):
-            raise FormatError(f"{self._origin} has {self._path + key!r}, which no target may have")
+def _words(table: TomlTable, pattern: re.Pattern[str]) -> dict[str, str]:
+    table.match_keys(_WORD, "a word")
+    return {name: table.text(name, pattern, "a word") for name in table}

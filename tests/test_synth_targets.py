@@ -105,7 +105,7 @@ def test_alias_leads_to_our_targets_only(tmp_path):
     check_refused(
         tmp_path,
         'alias = "mine.toml"',
-        "has 'mine.toml' as 'alias', expected the name of a target",
+        ": 'alias' is 'mine.toml', expected the name of a target",
     )
 
 
@@ -153,14 +153,14 @@ def check_refused(folder: Path, text: str, complaint: str) -> None:
     path = write(folder, text)
     with pytest.raises(FormatError) as caught:
         load_target(path)
-    assert str(caught.value) == f"Target file {path!r} {complaint}"
+    assert str(caught.value) == f"Target file {path!r}{complaint}"
 
 
 def test_not_toml(tmp_path):
     check_refused(
         tmp_path,
         "title: ECP5",
-        "is not TOML: Expected '=' after a key in a key/value pair (at line 1, column 6)",
+        " is not TOML: Expected '=' after a key in a key/value pair (at line 1, column 6)",
     )
 
 
@@ -170,101 +170,122 @@ def test_not_toml(tmp_path):
         (
             'device = "LFE5U-25F-6BG381C"\n',
             "",
-            "has nothing as 'device', expected a plain word",
+            "'device' is missing, expected a plain word",
         ),
         (
             'title = "Lattice ECP5, 24k LUT4, speed grade 6"',
             'title = "two\\nlines"',
-            "has 'two\\nlines' as 'title', expected a line of text",
+            "'title' is 'two\\nlines', expected a line of text",
         ),
         (
             'command = "synth_ecp5"',
             'command = "exec -- touch x"',
-            "has 'exec -- touch x' as 'yosys.command', expected a command synth_…",
+            "[yosys] 'command' is 'exec -- touch x', expected a command synth_…",
         ),
         (
             'command = "synth_ecp5"',
             'command = "synth_ecp5\\n!touch x"',
-            "has 'synth_ecp5\\n!touch x' as 'yosys.command', expected a command synth_…",
+            "[yosys] 'command' is 'synth_ecp5\\n!touch x', expected a command synth_…",
         ),
         (
             "nowidelut = true",
             'nowidelut = "4; exec -- touch x"',
-            "has '4; exec -- touch x' as 'yosys.options.nowidelut', "
+            "[yosys.options] 'nowidelut' is '4; exec -- touch x', "
             "expected true, a number or a plain word",
         ),
         (
             "nowidelut = true",
             "nowidelut = false",
-            "has False as 'yosys.options.nowidelut', expected true, a number or a plain word",
+            "[yosys.options] 'nowidelut' is False, expected true, a number or a plain word",
         ),
         (
             "nowidelut = true",
             'json = "design.v"',
-            "has 'yosys.options.json', which no target may have",
+            "[yosys.options] 'json' is unknown, expected an option of Yosys that a target may set",
         ),
         (
             "nowidelut = true",
             '"x;y" = true',
-            "has 'yosys.options.x;y', which no target may have",
+            "[yosys.options] 'x;y' is unknown, expected an option of Yosys that a target may set",
         ),
         (
             'program = "nextpnr-ecp5"',
             'program = "/bin/sh"',
-            "has '/bin/sh' as 'nextpnr.program', expected a program nextpnr-…",
+            "[nextpnr] 'program' is '/bin/sh', expected a program nextpnr-…",
         ),
         (
             "25k = true",
             'pre-pack = "evil.py"',
-            "has 'nextpnr.options.pre-pack', which no target may have",
+            "[nextpnr.options] 'pre-pack' is unknown, "
+            "expected an option of nextpnr that a target may set",
         ),
         (
             "speed = 6",
             'speed = "--run=evil.py"',
-            "has '--run=evil.py' as 'nextpnr.options.speed', "
-            "expected true, a number or a plain word",
+            "[nextpnr.options] 'speed' is '--run=evil.py', expected true, a number or a plain word",
         ),
         (
             'lut4 = ["LUT4"]',
             'lut4 = "LUT4"',
-            "has 'LUT4' as 'cells.lut4', expected a list of cell types",
+            "[cells] 'lut4' is 'LUT4', expected a list of cell types",
         ),
         (
             'carry = ["CCU2C"]',
             'latch = ["CCU2C"]',
-            "has 'cells.latch', which no target may have",
+            "[cells] 'latch' is unknown, "
+            "expected 'lut4', 'lut6', 'ff', 'carry', 'mux', 'bram', 'dsp', 'free'",
         ),
         (
             "lut4 = 24288",
             "lut4 = -1",
-            "has -1 as 'capacity.lut4', expected a number of cells",
+            "[capacity] 'lut4' is -1, expected a number of cells",
         ),
         (
             "[register]",
             "[registers]",
-            "has nothing as 'register.cell', expected a cell type",
+            "'registers' is unknown, expected 'title', 'device', 'sums', 'pairs_tables', 'yosys', "
+            "'cells', 'equivalents', 'capacity', 'asic', 'nextpnr', 'register', 'clock'",
         ),
         (
             'models = ["ecp5/cells_sim.v"]',
             'models = ["../../etc/x.v"]',
-            "has ['../../etc/x.v'] as 'yosys.models', expected a list of files of Yosys",
+            "[yosys] 'models' is ['../../etc/x.v'], expected a list of files of Yosys",
         ),
         (
             'models = ["ecp5/cells_sim.v"]',
             "keeps_hierarchy = 1",
-            "has 1 as 'yosys.keeps_hierarchy', expected true or false",
+            "[yosys] 'keeps_hierarchy' is 1, expected true or false",
         ),
         (
             'package = "CABGA381"',
             'package = "a/b"',
-            "has 'a/b' as 'nextpnr.options.package', expected true, a number or a plain word",
+            "[nextpnr.options] 'package' is 'a/b', expected true, a number or a plain word",
+        ),
+        (
+            'program = "nextpnr-ecp5"',
+            'program = "nextpnr-ecp5"\nseed = 1',
+            "[nextpnr] 'seed' is unknown, expected 'program', 'options', 'resources'",
         ),
         (
             'GSR = "DISABLED"',
             "GSR = 1",
-            "has 1 as 'register.parameters.GSR', expected a word",
+            "[register.parameters] 'GSR' is 1, expected a word",
         ),
     ],
 )
 def test_wrong_value(tmp_path, old, new, complaint):
-    check_refused(tmp_path, replaced(old, new), complaint)
+    check_refused(tmp_path, replaced(old, new), f": {complaint}")
+
+
+def test_a_table_must_be_one(tmp_path):
+    check_refused(tmp_path, 'title = "T"\ncells = 1\n', ": 'cells' is 1, expected a table")
+    check_refused(tmp_path, 'title = "T"\n', ": 'cells' is missing, expected a table")
+
+
+def test_what_only_place_and_route_reads(tmp_path):
+    check_refused(
+        tmp_path,
+        "register = 1\n" + ECP5.partition("[nextpnr]")[0],
+        ": 'register' is unknown, expected 'title', 'device', 'sums', 'pairs_tables', 'yosys', "
+        "'cells', 'equivalents', 'capacity', 'asic', 'nextpnr'",
+    )
