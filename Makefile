@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 STAMP_ALL := $(VENV)/.installed-all
 
-.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-missing bench-peers results
+.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-peers results
 
 help:
 	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
@@ -23,6 +23,7 @@ help:
 	@echo "  bench-training  time of a training step, and accuracies (hours; it can be interrupted)"
 	@echo "  bench-missing   accuracy with features missing, ternary and binary (minutes)"
 	@echo "  bench-verification  vectors a second through the RTL, and the time of a proof"
+	@echo "  bench-mutants   mistakes of every kind in three designs: what simulation and proof see (an hour)"
 	@echo "  bench-peers     other projects, installed with PyTorch in build/peers (gigabytes)"
 	@echo "make results   the paper's experiments again, and their page in docs/ (half an hour)"
 	@echo "make format    format the code"
@@ -68,7 +69,7 @@ test-all: lint $(STAMP_ALL)
 	$(BIN)/pytest
 
 bench: bench-sim bench-area bench-groupsum bench-emission bench-estimate bench-verification \
-  bench-missing bench-pareto bench-fit bench-training
+  bench-mutants bench-missing bench-pareto bench-fit bench-training
 
 bench-area: $(STAMP)
 	$(BIN)/python benchmarks/area.py
@@ -115,6 +116,9 @@ bench-sim: $(STAMP)
 
 bench-verification: $(STAMP)
 	$(BIN)/python benchmarks/verification.py
+
+bench-mutants: $(STAMP)
+	$(BIN)/python benchmarks/mutants.py
 
 bench-peers: $(STAMP)
 	@mkdir -p build

@@ -13,7 +13,7 @@ from trilut.hdl.design import Design
 from trilut.hdl.fabric import LayerFaults, layer_verilog
 from trilut.hdl.lint import LINT_OFF, LINT_ON
 
-__all__ = ["SELECT_BITS", "select_signal", "write_faulty"]
+__all__ = ["SELECT_BITS", "argument_wrapper", "select_signal", "write_faulty"]
 
 SELECT_BITS = 32
 """Width of the input ``select``."""
@@ -73,16 +73,39 @@ def _wrapper_name(design: Design) -> str:
 
 
 def _wrapper(design: Design) -> str:
+    select = f"  input wire [{SELECT_BITS - 1}:0] select"
+    return _around(design, _wrapper_name(design), [select], [], [])
+
+
+def argument_wrapper(design: VerilogModule, name: str) -> str:
+    """Return a module around a design that has an input ``select`` itself.
+
+    Its ports are those of the design. ``select`` is what the simulator's argument ``+select=N``
+    says, and 0 without one; so any bench can simulate any fault.
+    """
+    lines = [
+        f"  reg [{SELECT_BITS - 1}:0] select;",
+        '  initial if (!$value$plusargs("select=%d", select)) select = 0;',
+    ]
+    return _around(design, name, [], lines, ["    .select(select)"])
+
+
+def _around(
+    design: VerilogModule,
+    name: str,
+    declarations: list[str],
+    lines: list[str],
+    connections: list[str],
+) -> str:
     ports = design.interface.ports
-    declarations = [*map(_declaration, ports), f"  input wire [{SELECT_BITS - 1}:0] select"]
-    connections = [f"    .{port.name}({port.name})" for port in ports]
     return "\n".join(
         [
-            f"module {_wrapper_name(design)} (",
-            ",\n".join(declarations),
+            f"module {name} (",
+            ",\n".join([*map(_declaration, ports), *declarations]),
             ");",
+            *lines,
             f"  {design.top} {design.top}_instance (",
-            ",\n".join(connections),
+            ",\n".join([*(f"    .{port.name}({port.name})" for port in ports), *connections]),
             "  );",
             "endmodule",
             "",

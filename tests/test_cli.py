@@ -379,6 +379,10 @@ def test_usage_errors_exit_with_2(capsys, arguments):
     [
         (["verify", "n", "--seed=-1"], "--seed: '-1' is not a number from 0 to 2147483647"),
         (["campaign", "mutants", "n", "--seed", "-1"], "--seed: '-1' is not a number from 0 to "),
+        (
+            ["campaign", "mutants", "n", "--kind=tie,x"],
+            "--kind: 'x' is not a kind of mutant; there",
+        ),
         (["compare", "n", "m", "--seed=2147483648"], "--seed: '2147483648' is not a number from "),
         (["train", "moons", "-o", "r", "--seed=x"], "--seed: 'x' is not a number from 0 to "),
         (["verify", "n", "--random=99999999999999"], "--random: '99999999999999' is above 10000"),

@@ -1,6 +1,7 @@
 """Campaigns: faults put into the hardware of a netlist file, and what comes of them."""
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
@@ -11,11 +12,13 @@ from trilut.app.console import stages
 from trilut.circuit.format import load
 from trilut.hdl.options import HardwareOptions
 from trilut.measure.matching import features_for, netlist_dataset
+from trilut.verify.kinds import DESIGN_KINDS, MutationKind
 
 if TYPE_CHECKING:
     from trilut.verify.campaigns import FlipSurvey, MutationResult
+    from trilut.verify.design_campaign import KindResult
 
-__all__ = ["campaign_file"]
+__all__ = ["campaign_file", "mutate_file"]
 
 # Samples that every flipped bit meets.
 _FLIP_SAMPLES = 100
@@ -85,3 +88,76 @@ def campaign_file(
         result = mutation_campaign(design, mutants, vectors, out=out, progress=stage.update)
         stage.finish(f"{len(result.killed):,} of {result.num_faults:,} faults seen")
     return result
+
+
+def mutate_file(
+    path: Path,
+    kinds: Sequence[MutationKind],
+    *,
+    count: int = 500,
+    data: str | None = None,
+    num_random: int = 10_000,
+    options: HardwareOptions | None = None,
+    seed: int = 0,
+    output: Path | None = None,
+) -> "list[KindResult]":
+    """Make mistakes of several kinds in the hardware of a netlist, and count what sees them.
+
+    Every mutant meets the regression and the proof of ``trilut verify``. Wrong table entries are
+    those of :func:`campaign_file`.
+
+    Parameters
+    ----------
+    kinds : sequence of MutationKind
+        What to try.
+    count : int
+        Mutants to draw of each kind.
+    path, data, num_random, options, seed, output
+        As of :func:`campaign_file`.
+
+    Raises
+    ------
+    TrilutError
+        If the netlist, the data set or a tool is missing or wrong.
+    """
+    from trilut.hdl import write_verilog
+    from trilut.sim import stimulus
+    from trilut.verify.campaigns import MutationResult
+    from trilut.verify.cells import read_structure
+    from trilut.verify.coverage import measure_coverage
+    from trilut.verify.design_campaign import DesignCampaign, kind_results, table_result
+    from trilut.verify.mutations import draw_mutations
+
+    results = []
+    if MutationKind.TABLE in kinds:
+        tables = campaign_file(
+            path,
+            "mutants",
+            count=count,
+            data=data,
+            num_random=num_random,
+            options=options,
+            seed=seed,
+            output=output,
+        )
+        assert isinstance(tables, MutationResult)
+        results.append(table_result(tables))
+    chosen = [kind for kind in DESIGN_KINDS if kind in kinds]
+    if not chosen:
+        return results
+    netlist = load(path)
+    samples = features_for(netlist, netlist_dataset(netlist, name=data))
+    with stages() as show, TemporaryDirectory() as scratch:
+        stage = show.start("design mutants")
+        stage.step("building")
+        out = output or Path(scratch)
+        design = write_verilog(netlist, out, options)
+        vectors = stimulus(netlist, samples, np.random.default_rng(seed), num_random=num_random)
+        _, directed = measure_coverage(netlist, vectors)
+        vectors |= {} if directed is None else {"directed": directed}
+        rng = np.random.default_rng(seed)
+        mutations = draw_mutations(read_structure(design, out), chosen, count, rng)
+        campaign = DesignCampaign(design, mutations, vectors, out / "mutants")
+        found = campaign.results(seed=seed, progress=stage.update)
+        stage.finish(f"{sum(each.is_killed for each in found):,} of {len(found):,} mutants seen")
+    return [*results, *kind_results(found)]

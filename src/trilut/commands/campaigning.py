@@ -12,8 +12,11 @@ from trilut.commands.options import (
     add_net,
     positive,
     print_result,
+    print_tables,
     seed,
 )
+from trilut.verify.kinds import MutationKind
+from trilut.verify.result import ALL
 
 __all__ = ["add_campaign"]
 
@@ -24,19 +27,32 @@ def add_campaign(commands: Any) -> None:
         commands,
         "campaign",
         _campaign,
-        "put faults into the RTL: wrong table entries, or bit flips in its registers",
+        "put faults into the RTL: mistakes of many kinds, or bit flips in its registers",
         "trilut campaign mutants build/run/net.trilut --count 500",
     )
     parser.add_argument(
         "kind",
         choices=["mutants", "flips"],
-        help="mutants: does a regression see wrong table entries? flips: what does a flipped bit "
+        help="mutants: what does a regression see, what a proof? flips: what does a flipped bit "
         "of a pipeline register do to the decision?",
     )
     add_net(parser)
     add_pipeline(parser)
     parser.add_argument(
-        "--count", metavar="N", type=positive, default=500, help="mutants, or bits, drawn by chance"
+        "--kind",
+        metavar="KIND,…",
+        type=_kinds,
+        dest="mutation_kinds",
+        default=(MutationKind.TABLE,),
+        help=f"what is wrong in mutants: {', '.join(MutationKind)}, or {ALL}; default: "
+        f"{MutationKind.TABLE}",
+    )
+    parser.add_argument(
+        "--count",
+        metavar="N",
+        type=positive,
+        default=500,
+        help="mutants of each kind, or bits, drawn by chance",
     )
     parser.add_argument("--data", metavar="NAME", help="data set; default: the trained one")
     parser.add_argument(
@@ -49,7 +65,21 @@ def add_campaign(commands: Any) -> None:
     add_json(parser)
 
 
+def _kinds(text: str) -> tuple[MutationKind, ...]:
+    """Read a list of kinds of mutants."""
+    kinds = text.split(",")
+    for kind in kinds:
+        if kind not in (*MutationKind, ALL):
+            raise argparse.ArgumentTypeError(
+                f"{kind!r} is not a kind of mutant; there are {', '.join(MutationKind)} and {ALL}"
+            )
+    return tuple(MutationKind) if ALL in kinds else tuple(map(MutationKind, kinds))
+
+
 def _campaign(args: argparse.Namespace) -> None:
+    if args.kind == "mutants" and args.mutation_kinds != (MutationKind.TABLE,):
+        _mutate(args)
+        return
     from trilut.app.campaign import campaign_file
     from trilut.verify.campaigns import FlipSurvey
 
@@ -87,3 +117,21 @@ def _campaign(args: argparse.Namespace) -> None:
             "shows them at the ports",
         }
     print_result(args, f"{args.net.name}: {args.kind}", rows, asdict(result))
+
+
+def _mutate(args: argparse.Namespace) -> None:
+    from trilut.app.campaign import mutate_file
+    from trilut.report.mutants import mutant_table
+
+    results = mutate_file(
+        args.net,
+        args.mutation_kinds,
+        count=args.count,
+        data=args.data,
+        num_random=args.random,
+        options=hardware_options(args),
+        seed=args.seed,
+        output=args.output,
+    )
+    table = mutant_table(f"{args.net.name}: mutants", results)
+    print_tables(args, [table], [asdict(result) for result in results])

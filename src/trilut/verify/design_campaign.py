@@ -1,0 +1,392 @@
+"""A campaign of whole designs: which mutants the levels ``rtl`` and ``formal`` refuse.
+
+All mutants but those with a second driver are in one simulation, and an argument chooses the one
+that acts; so a campaign compiles twice. The proof reads a file for each mutant.
+"""
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.interface import Values, Vectors, VerilogModule, result_values
+from trilut.circuit.netlist import Netlist
+from trilut.errors import NetlistError, ToolError
+from trilut.files import make_directory, read_bytes, write_atomically
+from trilut.hdl.design import Design
+from trilut.hdl.faulty import argument_wrapper
+from trilut.sim.bench.regression import reference_model, verify_rtl
+from trilut.sim.bench.rtl import RtlModel, build_rtl
+from trilut.sim.bench.simulator import Simulator, find_simulator
+from trilut.sim.equivalence import all_inputs
+from trilut.verify.campaigns import MutationResult
+from trilut.verify.cells import Structure, read_structure, write_structures
+from trilut.verify.kinds import MutationKind
+from trilut.verify.mutations import Mutation
+from trilut.verify.proof.design import PipelineError, read_design
+from trilut.verify.proof.equivalence import prove_equivalence
+from trilut.verify.proof.formal import prove_design
+
+__all__ = [
+    "DesignCampaign",
+    "KindResult",
+    "MutantResult",
+    "Opinion",
+    "kind_results",
+    "table_result",
+]
+
+_TIMEOUT = 1800.0
+_MAX_EXHAUSTIVE = 1 << 14
+# What these change lies behind the encoder.
+_INNER_KINDS = frozenset(
+    {MutationKind.PLANE, MutationKind.ADDER, MutationKind.TIE, MutationKind.ABSTAIN}
+)
+# What these change shows in the values that leave, whatever the pauses are.
+_VALUE_KINDS = _INNER_KINDS | {MutationKind.WIRES, MutationKind.THRESHOLD}
+
+
+class Opinion(StrEnum):
+    """What a proof says of a mutant."""
+
+    PROVEN = "proven"
+    """It computes the netlist."""
+    REFUSED = "refused"
+    """It does not, or that could not be proven."""
+
+
+@dataclass(frozen=True, slots=True)
+class MutantResult:
+    """What became of one mutant.
+
+    Parameters
+    ----------
+    kind : MutationKind
+        What kind of mistake it is.
+    text : str
+        What is wrong where.
+    is_killed : bool
+        Whether the regression saw it.
+    opinion : Opinion
+        What the proof says.
+    reason : str
+        Why it was not proven.
+    is_equivalent : bool
+        Whether it is proven to do in every cycle what the design does, or to compute the netlist.
+    is_hidden : bool
+        Whether no input at all shows it, though it is not what the proof asks for.
+    """
+
+    kind: MutationKind
+    text: str
+    is_killed: bool
+    opinion: Opinion
+    reason: str
+    is_equivalent: bool
+    is_hidden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class KindResult:
+    """What became of all mutants of one kind.
+
+    Parameters
+    ----------
+    kind : str
+        The kind.
+    num_mutants : int
+        Number of mutants.
+    num_equivalent : int
+        Number of those that are proven to be no mistakes.
+    num_killed, num_refused : int
+        Number of the others that the regression saw, and that the proof did not pass.
+    num_hidden : int
+        Number of those that no input at all shows, though the proof does not pass them: scores that
+        never occur would be judged wrongly.
+    missed : tuple of str
+        Those that the regression did not see, though they are not hidden.
+    believed : tuple of str
+        Those that the regression saw and the proof passed: here the proof is wrong.
+    """
+
+    kind: str
+    num_mutants: int
+    num_equivalent: int
+    num_killed: int
+    num_refused: int
+    num_hidden: int
+    missed: tuple[str, ...]
+    believed: tuple[str, ...]
+
+    @property
+    def num_faults(self) -> int:
+        """Number of mutants that are not proven to be no mistakes."""
+        return self.num_mutants - self.num_equivalent
+
+
+def kind_results(results: Sequence[MutantResult]) -> list[KindResult]:
+    """Count results by their kind."""
+    return [
+        _kind_result(kind, [result for result in results if result.kind is kind])
+        for kind in dict.fromkeys(result.kind for result in results)
+    ]
+
+
+def table_result(result: MutationResult) -> KindResult:
+    """Return the result of a campaign of wrong table entries as that of a kind."""
+    return KindResult(
+        str(MutationKind.TABLE),
+        result.num_mutants,
+        result.num_mutants - result.num_faults,
+        len(result.killed),
+        len(result.refused),
+        len(result.hidden),
+        tuple(map(str, result.missed)),
+        tuple(str(mutant) for mutant in result.killed if mutant not in result.refused),
+    )
+
+
+def _kind_result(kind: MutationKind, results: Sequence[MutantResult]) -> KindResult:
+    faults = [result for result in results if not result.is_equivalent]
+    refused = [result for result in faults if result.opinion is Opinion.REFUSED]
+    return KindResult(
+        str(kind),
+        len(results),
+        len(results) - len(faults),
+        sum(result.is_killed for result in faults),
+        len(refused),
+        sum(result.is_hidden for result in faults),
+        tuple(result.text for result in faults if not (result.is_killed or result.is_hidden)),
+        tuple(result.text for result in faults if result.opinion is Opinion.PROVEN),
+    )
+
+
+class DesignCampaign:
+    """Mutants of one design, written and built.
+
+    Parameters
+    ----------
+    design : Design
+        The design, with a stream of vectors in and one of results out.
+    mutations : sequence of Mutation
+        What to try.
+    vectors : mapping
+        The regression, by origin, as :func:`trilut.sim.stimulus` gives it.
+    out : Path
+        Directory for the mutants, the builds and the logs.
+
+    Raises
+    ------
+    ToolError
+        If a tool is missing or fails, or the design is wrong before anything is changed.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        mutations: Sequence[Mutation],
+        vectors: Mapping[str, Vectors],
+        out: Path,
+    ):
+        self._design = design
+        self._mutations = mutations
+        self._vectors = vectors
+        self._out = make_directory(out)
+        self._joined = _joined(vectors)
+        self._expected = _reference(design.netlist, self._joined)
+        structure = read_structure(design, self._out)
+        self._paths = [self._out / f"mutant_{number}.v" for number in range(1, len(mutations) + 1)]
+        selectable = self._write(structure)
+        build_rtl(design.netlist, selectable, out=out / "library", has_select=True)
+        self._library = (out / "library" / "model.so").absolute()
+        self._build(selectable)
+        if self._sees_values(0, self._joined, self._expected) or self._sees_traffic(0, seed=0):
+            raise ToolError("The design is not what its netlist says, without any mutation")
+
+    def result(self, index: int, *, seed: int = 0) -> MutantResult:
+        """Simulate and prove one mutant, by its place."""
+        mutation = self._mutations[index]
+        is_killed = self.is_killed(index, seed=seed)
+        reason = self.objection(index)
+        is_proven = not reason
+        is_equivalent = not is_killed and (is_proven or self._is_same(self._paths[index]))
+        return MutantResult(
+            mutation.kind,
+            mutation.text,
+            is_killed,
+            Opinion.PROVEN if is_proven else Opinion.REFUSED,
+            reason,
+            is_equivalent,
+            not is_killed and not is_equivalent and self._is_hidden(index),
+        )
+
+    def results(
+        self, *, seed: int = 0, progress: Callable[[int, int], None] | None = None
+    ) -> list[MutantResult]:
+        """Simulate and prove all mutants."""
+        results = []
+        for index in range(len(self._mutations)):
+            results.append(self.result(index, seed=seed))
+            if progress:
+                progress(index + 1, len(self._mutations))
+        return results
+
+    def is_killed(self, index: int, *, seed: int = 0) -> bool:
+        """Say whether the regression sees a mutant.
+
+        A mistake in values is first looked for at full speed, with the same vectors; what that does
+        not show goes through the bench, with its pauses and resets.
+        """
+        mutation = self._mutations[index]
+        if not mutation.is_selectable:
+            mutant = replace(self._design, path=self._paths[index])
+            return self._is_seen(mutant, find_simulator(), seed)
+        number = index + 1
+        if mutation.kind in _VALUE_KINDS and self._sees_values(
+            number, self._joined, self._expected
+        ):
+            return True
+        return self._sees_traffic(number, seed)
+
+    def objection(self, index: int) -> str:
+        """Return why the proof does not pass a mutant; empty if it does."""
+        mutant = replace(self._design, path=self._paths[index])
+        try:
+            proof = prove_design(self._design.netlist, mutant, self._out)
+        except ToolError as error:
+            return str(error)
+        return proof.objection
+
+    def _write(self, structure: Structure) -> VerilogModule:
+        """Write each mutant, and all that can be chosen from in one."""
+        together = structure.copy()
+        together.add_select()
+        files = {}
+        for number, mutation in enumerate(self._mutations, start=1):
+            mutant = structure.copy()
+            mutation.change(mutant.editor())
+            files[self._paths[number - 1]] = mutant
+            if mutation.is_selectable:
+                mutation.change(together.editor(number))
+        path = self._out / "mutants.v"
+        write_structures({**files, path: together}, self._out)
+        design = self._design
+        return VerilogModule(path, design.top, design.interface, design.models)
+
+    def _build(self, selectable: VerilogModule) -> None:
+        """Build the simulation in which an argument chooses the mutant."""
+        top = f"{selectable.top}_mutants"
+        path = self._out / "bench.v"
+        text = read_bytes(selectable.path).decode() + argument_wrapper(selectable, top)
+        write_atomically(path, text)
+        self._bench = VerilogModule(path, top, selectable.interface, selectable.models)
+        self._simulator = find_simulator()
+        directory = make_directory(self._out / "bench")
+        self._simulator.build(self._bench, directory, timeout=_TIMEOUT)
+        self._program = directory / top
+
+    def _is_hidden(self, index: int) -> bool:
+        """Say whether a mistake behind the encoder changes no result, whatever comes in.
+
+        Every input that the netlist can tell apart is tried, if there are not too many.
+        """
+        if self._mutations[index].kind not in _INNER_KINDS:
+            return False
+        netlist = self._design.circuit
+        try:
+            parts = list(all_inputs(netlist, limit=_MAX_EXHAUSTIVE))
+        except NetlistError:
+            return False
+        return not any(
+            self._sees_values(index + 1, part, _reference(netlist, part)) for part in parts
+        )
+
+    def _sees_values(self, number: int, vectors: Vectors, expected: Values) -> bool:
+        # A model of its own: what a mutant leaves in the registers is none of the next one's.
+        model = RtlModel(
+            self._design.netlist, self._library, self._design.interface, has_select=True
+        )
+        model.select = number
+        try:
+            results = model.results(vectors)
+        except ToolError:
+            return True
+        return any(np.any(got != expected[f"out_{name}"]) for name, got in results.items())
+
+    def _sees_traffic(self, number: int, seed: int) -> bool:
+        chosen = _Chosen(self._simulator, self._program, number)
+        return self._is_seen(self._bench, chosen, seed)
+
+    def _is_seen(self, design: VerilogModule, simulator: Simulator, seed: int) -> bool:
+        """Say whether the bench objects, or does not come to an end, as it does with the design."""
+        work = self._out / "regression"
+        try:
+            result = verify_rtl(
+                self._design.netlist,
+                design,
+                self._vectors,
+                out=work,
+                seed=seed,
+                simulator=simulator,
+            )
+        except ToolError:
+            return True
+        return not result.passed
+
+    def _is_same(self, mutant: Path) -> bool:
+        """Say whether a mutant is proven to do in every cycle what the design does."""
+        forms = []
+        for name, path in (("first", self._design.path), ("other", mutant)):
+            source = self._out / f"{name}-form.v"
+            write_atomically(source, read_bytes(path) + self._design.models.encode())
+            try:
+                read = read_design(source, self._design.top, self._out, name=f"read-{name}")
+            except (ToolError, PipelineError):
+                return False
+            forms.append(read[self._design.top])
+        try:
+            return not prove_equivalence(*forms).objection
+        except PipelineError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A simulation that is built already, and the mutant to choose in it."""
+
+    name: ClassVar[str] = "verilator"
+    simulator: Simulator
+    program: Path
+    number: int
+
+    @property
+    def version(self) -> str:
+        return self.simulator.version
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return self.simulator.environment
+
+    def arguments(self, seed: int) -> list[str]:
+        return [*self.simulator.arguments(seed), f"+select={self.number}"]
+
+    def build(self, design: VerilogModule, directory: Path, *, timeout: float) -> None:
+        shutil.copy(self.program, directory / design.top)
+
+
+def _reference(netlist: Netlist, vectors: Vectors) -> Values:
+    return result_values(reference_model(netlist, [vectors], 0).results)
+
+
+def _joined(vectors: Mapping[str, Vectors]) -> Vectors:
+    features = [group for group in vectors.values() if isinstance(group, FeatureVectors)]
+    trits: list[NDArray[np.int8]] = [
+        group for group in vectors.values() if not isinstance(group, FeatureVectors)
+    ]
+    return FeatureVectors.concatenate(features) if features else np.concatenate(trits)

@@ -1,0 +1,158 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from circuits import random_netlist
+
+from trilut import sim
+from trilut.errors import ToolError
+from trilut.hdl import HardwareOptions, write_verilog
+from trilut.report.mutants import mutant_table
+from trilut.verify.cells import read_structure, write_structures
+from trilut.verify.design_campaign import (
+    DesignCampaign,
+    KindResult,
+    MutantResult,
+    Opinion,
+    kind_results,
+)
+from trilut.verify.kinds import DESIGN_KINDS, MutationKind
+from trilut.verify.mutations import draw_mutations, mutations
+from trilut.verify.proof.formal import prove_design
+
+# One mistake of each kind and variant, by the end of what is said of it.
+MISTAKES = {
+    MutationKind.WIRES: ["layer_1.i[0] and [2] swapped"],
+    MutationKind.PLANE: ["groupsum.i[1] inverted"],
+    MutationKind.ADDER: ["groupsum.class_0_level_2[2] lost"],
+    MutationKind.THRESHOLD: ["11 is 10", "11 is 12"],
+    MutationKind.TIE: ["equal counts as less"],
+    MutationKind.ABSTAIN: ["unknown inverted", "unknown is 0"],
+    MutationKind.REGISTER: [
+        "argmax.chosen without its register",
+        "argmax.chosen with a second register",
+    ],
+    MutationKind.RESET: [
+        "control.full_0 deleted",
+        "control.full_1 inverted",
+        "control.full_1[0] to another value",
+        "top.control.rst[0] deleted",
+    ],
+    MutationKind.CLOCK: [
+        "top.argmax inverted",
+        "top.groupsum gated by 'in_valid'",
+        "top.control constant",
+    ],
+    MutationKind.ENABLE: ["top.groupsum is 1", "control.result_0 is 1", "top.argmax only with"],
+    MutationKind.HANDSHAKE: [
+        "Vector lost when out_ready[0] is 0",
+        "Result doubled when in_valid[0] is 0",
+        "out_class[0] does not hold",
+    ],
+    MutationKind.DRIVER: ["out_unknown[0] driven by 'in_valid' too"],
+}
+
+# The highest bit of this sum never leaves it.
+UNREAD = "groupsum._07_[4] lost"
+
+
+@pytest.fixture(scope="module")
+def design(tmp_path_factory):
+    netlist = random_netlist(
+        21, num_inputs=4, num_gates=10, num_outputs=6, num_classes=3, with_encoder=True
+    )
+    return write_verilog(netlist, tmp_path_factory.mktemp("design"), HardwareOptions(pipeline=1))
+
+
+@pytest.fixture(scope="module")
+def structure(design, tmp_path_factory):
+    return read_structure(design, tmp_path_factory.mktemp("structure"))
+
+
+def chosen(structure, kind, text):
+    return next(each for each in mutations(structure, kind) if text in each.text)
+
+
+@pytest.fixture(scope="module")
+def mutants(design, structure, tmp_path_factory):
+    """Write a mutant for each mistake, and the design as it was."""
+    work = tmp_path_factory.mktemp("mutants")
+    paths = {None: work / "right.v"}
+    structures = {paths[None]: structure}
+    for kind, texts in (*MISTAKES.items(), (MutationKind.ADDER, [UNREAD])):
+        for text in texts:
+            paths[kind, text] = work / f"mutant_{len(paths)}.v"
+            structures[paths[kind, text]] = mutant = structure.copy()
+            chosen(structure, kind, text).change(mutant.editor())
+    write_structures(structures, work)
+    return paths
+
+
+def is_proven(design, path):
+    try:
+        proof = prove_design(design.netlist, replace(design, path=path), path.parent)
+    except ToolError:
+        return False
+    return proof.passed
+
+
+def test_a_design_without_a_mutation_is_proven(design, mutants):
+    assert is_proven(design, mutants[None])
+
+
+def test_a_mutation_that_changes_nothing_is_proven(design, mutants):
+    assert is_proven(design, mutants[MutationKind.ADDER, UNREAD])
+
+
+def test_every_kind_has_mistakes():
+    assert set(MISTAKES) == set(DESIGN_KINDS)
+
+
+@pytest.mark.parametrize("kind", DESIGN_KINDS)
+def test_mistakes_are_refused(design, mutants, kind):
+    for text in MISTAKES[kind]:
+        path = mutants[kind, text]
+        assert path.read_text() != mutants[None].read_text()
+        assert not is_proven(design, path), text
+
+
+def test_draws_are_different_and_the_same_for_a_seed(structure):
+    texts = [
+        [each.text for each in draw_mutations(structure, DESIGN_KINDS, 5, np.random.default_rng(0))]
+        for _ in range(2)
+    ]
+    assert texts[0] == texts[1]
+    assert len(set(texts[0])) == len(texts[0]) == 5 * len(DESIGN_KINDS) - 2
+
+
+def test_a_campaign_simulates_and_proves_each_mutant(design, structure, tmp_path):
+    mistakes = [
+        (MutationKind.PLANE, "groupsum.i[1] inverted"),
+        (MutationKind.HANDSHAKE, "out_class[0] does not hold"),
+    ]
+    drawn = [chosen(structure, *mistake) for mistake in mistakes]
+    vectors = sim.stimulus(design.netlist, None, np.random.default_rng(0), num_random=200)
+    results = DesignCampaign(design, drawn, vectors, tmp_path).results()
+    assert [(each.is_killed, each.opinion) for each in results] == [(True, Opinion.REFUSED)] * 2
+    assert [each.text for each in results] == [each.text for each in drawn]
+    assert [each.is_equivalent for each in results] == [False, False]
+
+
+def mutant(text, *, killed=False, proven=False, equivalent=False, hidden=False):
+    opinion = Opinion.PROVEN if proven else Opinion.REFUSED
+    return MutantResult(MutationKind.TIE, text, killed, opinion, "", equivalent, hidden)
+
+
+def test_counts_of_a_kind():
+    results = [
+        mutant("seen", killed=True),
+        mutant("missed"),
+        mutant("fooled", killed=True, proven=True),
+        mutant("same", proven=True, equivalent=True),
+        mutant("hidden", hidden=True),
+    ]
+    (counts,) = kind_results(results)
+    assert counts == KindResult("tie", 5, 1, 2, 3, 1, ("missed",), ("fooled",))
+    table = mutant_table("Mutants", [counts])
+    assert table.rows == (("tie", "5", "1", "1", "2 of 3", "3 of 4"),)
+    assert table.notes == ("Proven though wrong, tie: fooled", "Missed by rtl, tie: missed")
