@@ -239,6 +239,8 @@ def read_synthesis_report(path: Path) -> SynthesisReport:
     FormatError
         If the file cannot be read, is no synthesis report, or is damaged.
     """
+    # A report is small and its schema says all. A netlist is checked by hand (circuit.format): the
+    # core has no jsonschema, which would take ten times as long as all the rest of its reading.
     import jsonschema
 
     document = parse_json(read_bytes(path), f"Synthesis report {str(path)!r}")
