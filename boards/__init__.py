@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from trilut.boards.build import BoardBuild, build_board, program_board
     from trilut.boards.design import BoardDesign
     from trilut.boards.host import BoardError, BoardLink
-    from trilut.boards.simulated import LineErrors, SimulatedBoard, build_simulation
+    from trilut.boards.simulation import LineErrors, SimulatedBoard, build_simulation
 
 __all__ = [
     "BOARDS",
@@ -38,7 +38,7 @@ _MODULES = {
     **dict.fromkeys(("BOARDS", "Board", "Family", "find_board", "load_board"), "board"),
     **dict.fromkeys(("Batch", "classify_table", "to_csv"), "batch"),
     **dict.fromkeys(("BoardBuild", "build_board", "program_board"), "build"),
-    **dict.fromkeys(("LineErrors", "SimulatedBoard", "build_simulation"), "simulated"),
+    **dict.fromkeys(("LineErrors", "SimulatedBoard", "build_simulation"), "simulation"),
     **dict.fromkeys(("BoardError", "BoardLink"), "host"),
     "BoardDesign": "design",
 }

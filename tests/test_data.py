@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from trilut.data import Dataset, Split, dataset_facts, dataset_names, load_dataset
-from trilut.data.bundled import BUNDLED
+from trilut.data.builtin import BUILTIN
 from trilut.data.synthetic import SYNTHETIC
 from trilut.errors import DataError, ToolError
 
 # These are always here.
-READY = (*SYNTHETIC, *BUNDLED)
+READY = (*SYNTHETIC, *BUILTIN)
 
 
 def splits(dataset):

@@ -11,8 +11,8 @@ from typing import NoReturn
 import trilut
 from trilut import interrupt
 from trilut.commands.boards import add_board, add_host
-from trilut.commands.campaigning import add_campaign
-from trilut.commands.exploring import add_explore, add_literature
+from trilut.commands.campaigns import add_campaign
+from trilut.commands.exploration import add_explore, add_literature
 from trilut.commands.hardware import add_optimize, add_synth, add_verilog
 from trilut.commands.inspection import (
     add_compare,
@@ -23,9 +23,9 @@ from trilut.commands.inspection import (
     add_trace,
     add_wave,
 )
-from trilut.commands.learning import add_data, add_eval, add_flow, add_train
 from trilut.commands.paper import add_paper
-from trilut.commands.verifying import add_verify
+from trilut.commands.training import add_data, add_eval, add_flow, add_train
+from trilut.commands.verification import add_verify
 from trilut.errors import TrilutError
 from trilut.extras import explained
 from trilut.text import one_line

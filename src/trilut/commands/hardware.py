@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import trilut
-from trilut.commands.exploring import compare_files
+from trilut.commands.exploration import compare_files
 from trilut.commands.hardware_options import (
     add_axi,
     add_hardware_options,

@@ -1,7 +1,7 @@
 """Data sets: made, inside scikit-learn, downloaded, or the user's own files."""
 
 from trilut.data.dataset import Dataset, Split, dataset_facts
-from trilut.data.fetched import FETCHED, fetch_dataset, is_fetched
+from trilut.data.downloads import FETCHED, fetch_dataset, is_fetched
 from trilut.data.names import dataset_names, dataset_origins, load_dataset
 
 __all__ = [

@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 
 from trilut.data.benchmarks import BENCHMARKS
-from trilut.data.bundled import BUNDLED, load_bundled
+from trilut.data.builtin import BUILTIN, load_builtin
 from trilut.data.dataset import Dataset
-from trilut.data.fetched import FETCHED, is_fetched, load_fetched
+from trilut.data.downloads import FETCHED, is_fetched, load_fetched
 from trilut.data.files import file_path, is_file_name, load_file, split_label
 from trilut.data.parameters import parse_parameters
 from trilut.data.synthetic import SYNTHETIC
@@ -22,7 +22,7 @@ _LARGEST_SEED = 2**32 - 1
 
 def dataset_names() -> tuple[str, ...]:
     """Return the names that :func:`load_dataset` knows, in alphabetical order."""
-    return tuple(sorted([*SYNTHETIC, *BUNDLED, *FETCHED, *BENCHMARKS]))
+    return tuple(sorted([*SYNTHETIC, *BUILTIN, *FETCHED, *BENCHMARKS]))
 
 
 def dataset_origins() -> dict[str, str]:
@@ -34,7 +34,7 @@ def _origin(name: str) -> str:
     if name in SYNTHETIC:
         keys = ", ".join(parameter.name for parameter in SYNTHETIC[name].parameters)
         return f"made; may be given {keys}"
-    if name in BUNDLED:
+    if name in BUILTIN:
         return "inside scikit-learn"
     if name in BENCHMARKS:
         return f"a file of your own: {name}:path=FILE"
@@ -95,9 +95,9 @@ def load_dataset(name: str, *, seed: int = 0, label: str | None = None) -> Datas
     if base in SYNTHETIC:
         made = SYNTHETIC[base]
         return made.load(name, seed, parse_parameters(name, parameters, made.parameters))
-    if base in BUNDLED or base in FETCHED:
+    if base in BUILTIN or base in FETCHED:
         parse_parameters(name, parameters, ())
-        return load_bundled(base, seed) if base in BUNDLED else load_fetched(base, seed)
+        return load_builtin(base, seed) if base in BUILTIN else load_fetched(base, seed)
     if base in BENCHMARKS:
         key, _, path = parameters.partition("=")
         if key != "path" or not path:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from trilut.data.bundled import sklearn_datasets
+from trilut.data.builtin import sklearn_datasets
 from trilut.data.dataset import Dataset, Integers, Split
 from trilut.data.parameters import Number, Parameter
 

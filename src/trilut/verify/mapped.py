@@ -7,7 +7,7 @@ from trilut.errors import ToolError
 from trilut.files import read_bytes, write_atomically
 from trilut.hdl import Design
 from trilut.synth import SynthesisSettings, Target, synthesize
-from trilut.synth.simulated import write_mapped_verilog
+from trilut.synth.models import write_mapped_verilog
 from trilut.verify.proof.design import PipelineError, read_design, read_mapped
 from trilut.verify.proof.equivalence import prove_equivalence
 

@@ -142,10 +142,10 @@ def build_simulation(
     )
     verilog = [convert(design, _TOP, directory), design.layers_verilog()]
     write_atomically(directory / "board.v", "\n".join(verilog))
-    source = resources.files("trilut.boards").joinpath("simulated.cpp").read_text()
-    write_atomically(directory / "simulated.cpp", source)
+    source = resources.files("trilut.boards").joinpath("simulation.cpp").read_text()
+    write_atomically(directory / "simulation.cpp", source)
     simulator.translate(directory / "board.v", _TOP, directory, timeout=timeout)
-    library = simulator.build_library(directory, "simulated.cpp", timeout=timeout)
+    library = simulator.build_library(directory, "simulation.cpp", timeout=timeout)
     return SimulatedBoard(library.absolute(), design)
 
 

@@ -8,7 +8,7 @@ from trilut.errors import ToolError
 from trilut.hdl import HardwareOptions, write_verilog
 from trilut.sim import stimulus, verify_rtl
 from trilut.synth import load_target, synthesize
-from trilut.synth.simulated import write_mapped_verilog
+from trilut.synth.models import write_mapped_verilog
 
 pytestmark = [pytest.mark.synth, pytest.mark.sim]
 

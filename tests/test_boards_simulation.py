@@ -21,7 +21,7 @@ from trilut.boards.protocol import (
     encode_frame,
     payloads,
 )
-from trilut.boards.simulated import LineErrors, build_simulation
+from trilut.boards.simulation import LineErrors, build_simulation
 from trilut.circuit.format import digest
 from trilut.cli import main
 

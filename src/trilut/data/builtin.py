@@ -7,13 +7,13 @@ import numpy as np
 from trilut.data.dataset import Dataset, share_out
 from trilut.extras import require
 
-__all__ = ["BUNDLED", "load_bundled", "sklearn_datasets"]
+__all__ = ["BUILTIN", "load_builtin", "sklearn_datasets"]
 
-BUNDLED = ("breast_cancer", "digits", "iris", "wine")
+BUILTIN = ("breast_cancer", "digits", "iris", "wine")
 """Names of the data sets."""
 
 
-def load_bundled(name: str, seed: int) -> Dataset:
+def load_builtin(name: str, seed: int) -> Dataset:
     """Read one of the data sets and split it, class by class, by seed."""
     source = getattr(sklearn_datasets(), f"load_{name}")()
     x, y = np.asarray(source.data, dtype=np.float64), np.asarray(source.target, dtype=np.int64)
