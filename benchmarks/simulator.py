@@ -207,7 +207,7 @@ def compiled(text: str, directory: Path, name: str) -> tuple[ctypes.CDLL, float]
 
 def gates_only(netlist: Netlist) -> Callable[[int], None]:
     """Return a function that runs the gates of a netlist for a number of steps of 512 samples."""
-    machine = fast.prepared(netlist)
+    machine = fast.machine_of(netlist)
     planes, _ = machine._memory()
     run = machine._library.functions.trilut_gates
     return lambda steps: run(machine._struct.address, planes, steps)
@@ -325,7 +325,7 @@ def measure_large(small: int, large: int) -> dict[str, object]:
         str(width): times[str(width)]
         / steps[width]
         / 512
-        / (fast.prepared(net).program.num_instructions / 2)
+        / (fast.machine_of(net).program.num_instructions / 2)
         for width, net in nets.items()
     }
     return {
@@ -354,7 +354,7 @@ def memory_child(what: str) -> dict[str, float]:
     else:
         net = image_netlist(12_000)
         samples = images(10_000)
-    fast.prepared(net)
+    fast.machine_of(net)
     start = time.perf_counter()
     sim.classify(net, samples)
     return {

@@ -93,7 +93,7 @@ def measure(width: int, num_samples: int) -> dict[str, object]:
     )
     library.apply_logic_gate_net(*arguments)
     start = time.perf_counter()
-    fast.prepared(net)
+    fast.machine_of(net)
     ready = time.perf_counter() - start
     assert np.array_equal(2 * sums - width // CLASSES, sim.scores(net, pixels))
     times = alternate(

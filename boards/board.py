@@ -80,7 +80,7 @@ class Board:
     dfu: tuple[int, int] | None = None
 
 
-def _known(module: str, name: str) -> Callable[[], Any]:
+def _from_amaranth_boards(module: str, name: str) -> Callable[[], Any]:
     def make() -> Any:
         require("amaranth_boards")
         return getattr(importlib.import_module(f"amaranth_boards.{module}"), name)()
@@ -89,7 +89,7 @@ def _known(module: str, name: str) -> Callable[[], Any]:
 
 
 def _icebreaker() -> Any:
-    platform = _known("icebreaker", "ICEBreakerPlatform")()
+    platform = _from_amaranth_boards("icebreaker", "ICEBreakerPlatform")()
     # The section with five LEDs can be broken off, but on most boards it still is there.
     platform.add_resources(platform.break_off_pmod)
     return platform
@@ -100,10 +100,10 @@ def _orangecrab() -> Any:
     from amaranth.vendor import LatticePlatform
     from amaranth_boards.resources import UARTResource
 
-    known = type(_known("orangecrab_r0_2", "OrangeCrabR0_2Platform")())
+    base = type(_from_amaranth_boards("orangecrab_r0_2", "OrangeCrabR0_2Platform")())
     # Without its last step, a tool that few have and that appends 16 bytes to the bitstream.
     commands = {"command_templates": LatticePlatform.command_templates}
-    platform = type("OrangeCrabPlatform", (known,), commands)()
+    platform = type("OrangeCrabPlatform", (base,), commands)()
     # It has no serial port of its own: these are the pins marked RX and TX.
     attributes = Attrs(IO_TYPE="LVCMOS33", PULLMODE="UP")
     platform.add_resources([UARTResource(0, rx="0", tx="1", conn=("io", 0), attrs=attributes)])
@@ -126,14 +126,14 @@ BOARDS: Mapping[str, Board] = {
             "ulx3s",
             "ULX3S, Lattice LFE5U-85F",
             Family.ECP5,
-            _known("ulx3s", "ULX3S_85F_Platform"),
+            _from_amaranth_boards("ulx3s", "ULX3S_85F_Platform"),
             (_LOADER, "-b", "ulx3s"),
         ),
         Board(
             "ulx3s-12f",
             "ULX3S, Lattice LFE5U-12F",
             Family.ECP5,
-            _known("ulx3s", "ULX3S_12F_Platform"),
+            _from_amaranth_boards("ulx3s", "ULX3S_12F_Platform"),
             (_LOADER, "-b", "ulx3s"),
         ),
         Board(
@@ -148,14 +148,14 @@ BOARDS: Mapping[str, Board] = {
             "tangnano9k",
             "Tang Nano 9K, Gowin GW1NR-9",
             Family.GOWIN,
-            _known("tang_nano_9k", "TangNano9kPlatform"),
+            _from_amaranth_boards("tang_nano_9k", "TangNano9kPlatform"),
             (_LOADER, "-b", "tangnano9k"),
         ),
         Board(
             "arty-a7",
             "Arty A7-35T, Xilinx XC7A35T (Vivado)",
             Family.XC7,
-            _known("arty_a7", "ArtyA7_35Platform"),
+            _from_amaranth_boards("arty_a7", "ArtyA7_35Platform"),
             (_LOADER, "-b", "arty"),
         ),
     )

@@ -84,7 +84,7 @@ class BoardLink:
         self.troubles: Counter[str] = Counter()
         self._sequence = 0
         self._reader = FrameReader(ANSWER_BYTES)
-        self._found: deque[Frame | Rejection] = deque()
+        self._arrivals: deque[Frame | Rejection] = deque()
         try:
             self._line = serial.Serial(port, baud, exclusive=True)
         except (OSError, ValueError) as error:
@@ -193,32 +193,32 @@ class BoardLink:
     def _answer(self, kind: int, sequence: int) -> Frame | str:
         deadline = time.monotonic() + self.timeout
         while self._read(deadline):
-            found = self._found.popleft()
-            if isinstance(found, Rejection):
+            arrival = self._arrivals.popleft()
+            if isinstance(arrival, Rejection):
                 return _GARBLED
-            if found.kind == Kind.REJECTED:
-                return _rejection(found)
+            if arrival.kind == Kind.REJECTED:
+                return _rejection(arrival)
             # Others are late answers to what was asked before.
-            if (found.kind, found.sequence) == (kind, sequence):
-                return found
+            if (arrival.kind, arrival.sequence) == (kind, sequence):
+                return arrival
         return _NO_ANSWER
 
     def _read(self, deadline: float) -> bool:
         """Read until there is something to judge, and say whether it came in time."""
-        while not self._found:
+        while not self._arrivals:
             left = deadline - time.monotonic()
             if left <= 0:
-                self._found += self._reader.give_up()
-                return bool(self._found)
+                self._arrivals += self._reader.give_up()
+                return bool(self._arrivals)
             self._line.timeout = left
-            self._found += self._reader.feed(self._line.read(max(1, self._line.in_waiting)))
+            self._arrivals += self._reader.feed(self._line.read(max(1, self._line.in_waiting)))
         return True
 
     def _forget(self) -> None:
         """Drop what came unasked, such as a second answer to a request that was repeated."""
         self._line.reset_input_buffer()
         self._reader.give_up()
-        self._found.clear()
+        self._arrivals.clear()
 
 
 def _rejection(frame: Frame) -> str:

@@ -123,11 +123,11 @@ class FrameReader:
 
     def feed(self, data: bytes) -> list[Frame | Rejection]:
         """Take bytes as they come; return the frames that end there, and why others are none."""
-        found: list[Frame | Rejection] = []
+        frames: list[Frame | Rejection] = []
         for byte in data:
             if byte == FLAG:
                 if self.is_under_way:
-                    found.append(self._end())
+                    frames.append(self._end())
                 self._begin()
             elif byte == ESCAPE and not self._escaped:
                 self._escaped = True
@@ -135,13 +135,13 @@ class FrameReader:
                 if len(self._body) < self._limit:
                     self._body.append(byte ^ FLIP if self._escaped else byte)
                 self._escaped = False
-        return found
+        return frames
 
     def give_up(self) -> list[Frame | Rejection]:
         """End an unfinished frame, because nothing more has come for too long."""
-        found: list[Frame | Rejection] = [Rejection.TRUNCATED] if self.is_under_way else []
+        frames: list[Frame | Rejection] = [Rejection.TRUNCATED] if self.is_under_way else []
         self._begin()
-        return found
+        return frames
 
     @property
     def is_under_way(self) -> bool:

@@ -108,9 +108,9 @@ class HardwareOptions:
     @property
     def command_line(self) -> str:
         """The options as ``trilut verilog`` takes them."""
-        return " ".join(f"--{option}" for option in self._given())
+        return " ".join(f"--{option}" for option in self._options())
 
-    def _given(self) -> Iterator[str]:
+    def _options(self) -> Iterator[str]:
         yield f"top {self.top}"
         if self.input_kind is not None:
             yield f"input {self.input_kind}"

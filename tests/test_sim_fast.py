@@ -328,7 +328,7 @@ def test_samples_of_another_shape():
 def test_program_is_made_once_and_not_kept():
     net = random_netlist(0, num_inputs=3, num_gates=4, num_outputs=2)
     sim.evaluate(net, [[1, 0, 1]])
-    assert fast.prepared(net) is fast.prepared(net)
+    assert fast.machine_of(net) is fast.machine_of(net)
     alive = weakref.ref(net)
     del net
     assert alive() is None

@@ -164,7 +164,7 @@ def accuracy(
     for start in range(0, len(labels), _SLICE):
         part, wanted = inputs[start : start + _SLICE], labels[start : start + _SLICE]
         padded = jnp.asarray(np.pad(part, ((0, _SLICE - len(part)), (0, 0))))
-        chosen = np.asarray(_chosen(layer_function, parameters, wiring, padded, topology))
+        chosen = np.asarray(_classes(layer_function, parameters, wiring, padded, topology))
         num_right += int(np.count_nonzero(chosen[: len(wanted)] == wanted))
     return num_right / len(labels)
 
@@ -203,7 +203,7 @@ def accuracy_by_layer(
 
 
 @functools.partial(jax.jit, static_argnames=("layer_function", "topology"))
-def _chosen(
+def _classes(
     layer_function: LayerFunctions,
     parameters: Parameters,
     wiring: Wiring,

@@ -25,7 +25,7 @@ from trilut.sim.engines import native
 from trilut.sim.engines.machine import Machine, NativeMachine, NumpyMachine, Samples
 from trilut.sim.engines.program import Program
 
-__all__ = ["Progress", "decide", "evaluate", "kernel_name", "prepared"]
+__all__ = ["Progress", "decide", "evaluate", "kernel_name", "machine_of"]
 
 Progress = Callable[[int, int], None]
 """Called with the number of samples done and of all samples."""
@@ -55,7 +55,7 @@ def evaluate(
     DataError
         If some input is not a truth value.
     """
-    machine = prepared(netlist)
+    machine = machine_of(netlist)
     outputs = np.empty((len(trits), len(netlist.outputs)), dtype=np.int8)
 
     def run(piece: slice) -> None:
@@ -77,7 +77,7 @@ def decide(
         If some input is not a truth value.
     """
     assert netlist.head is not None
-    machine = prepared(netlist)
+    machine = machine_of(netlist)
     count = len(samples)
     decisions = Decisions(
         scores=np.empty((count, len(netlist.head.classes)), dtype=np.int64),
@@ -103,8 +103,8 @@ _machines: WeakKeyDictionary[Netlist, dict[bool, Machine]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def prepared(netlist: Netlist) -> Machine:
-    """Return a netlist that is ready to run; the same one for the same netlist."""
+def machine_of(netlist: Netlist) -> Machine:
+    """Return the machine that runs a netlist; the same one for the same netlist."""
     try:
         library = native.library()
     except ToolError:
@@ -112,8 +112,8 @@ def prepared(netlist: Netlist) -> Machine:
     with _lock:
         machines = _machines.setdefault(netlist, {})
         if (library is not None) not in machines:
-            known = next(iter(machines.values()), None)
-            program = known.program if known else Program.of(netlist)
+            other = next(iter(machines.values()), None)
+            program = other.program if other else Program.of(netlist)
             machines[library is not None] = (
                 NativeMachine(netlist, program, library)
                 if library

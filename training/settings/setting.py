@@ -162,10 +162,10 @@ class Settings:
 def settings_of(part: type[Settings]) -> dict[str, Setting]:
     """Return the settings of a dataclass by their names."""
     hints = get_type_hints(part)
-    return {each.name: _known(each, hints[each.name]) for each in fields(part)}
+    return {each.name: _setting(each, hints[each.name]) for each in fields(part)}
 
 
-def _known(declared: Field[Any], hint: Any) -> Setting:
+def _setting(declared: Field[Any], hint: Any) -> Setting:
     is_optional = NoneType in get_args(hint)
     if is_optional:
         (hint,) = (each for each in get_args(hint) if each is not NoneType)
