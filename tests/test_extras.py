@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 
 import trilut
 from trilut.boards import Family
-from trilut.cli import main
+from trilut.cli import _parser, main
 from trilut.errors import ToolError
 from trilut.extras import PACKAGES, PROGRAMS, explained, missing, require
 from trilut.synth import load_target, target_names
@@ -184,14 +184,36 @@ WORKING = {
     ("verify",): ["verify NET --level formal -o OUT"],
     ("synth",): ["verilog NET -o OUT --format rtlil"],
     ("synth", "report"): ["explore --net GATE --target asic -o OUT"],
-    ("sim", "verify"): ["verify GATE --level rtl"],
     ("report",): ["report NET -o OUT", "report NET --data SAMPLES -o OUT"],
 }
 
 
-@pytest.mark.parametrize("extras", WORKING, ids=lambda extras: ",".join(extras) or "core")
+# The same, of commands that compile a simulator, or place and route.
+WORKING_SLOWLY = {
+    ("sim",): ["verify GATE"],
+    ("sim", "verify"): ["campaign mutants NET --count 3 --random 100 --data SAMPLES"],
+    ("boards",): ["board icebreaker GATE -o OUT"],
+    ("training", "sim", "synth"): ["flow spirals -o OUT --steps 20 --layers 16,16"],
+}
+
+
+def names(extras):
+    return ",".join(extras) or "core"
+
+
+@pytest.mark.parametrize("extras", WORKING, ids=names)
 def test_commands_work_with_their_extra_alone(extras, samples, tmp_path):
-    commands = as_commands(WORKING[extras], samples, tmp_path)
+    check_they_work(WORKING[extras], extras, samples, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extras", WORKING_SLOWLY, ids=names)
+def test_slow_commands_work_with_their_extra_alone(extras, samples, tmp_path):
+    check_they_work(WORKING_SLOWLY[extras], extras, samples, tmp_path)
+
+
+def check_they_work(lines, extras, samples, tmp_path):
+    commands = as_commands(lines, samples, tmp_path)
     results = run_without(all_but(*extras), commands)
     for command, (status, _, talk) in zip(commands, results, strict=True):
         assert status == 0, f"{' '.join(command)}: {status}\n{talk}"
@@ -250,6 +272,13 @@ LACKING = {
     },
     "verify": {"python-sat": ["verify GATE --level formal", "campaign flips NET"]},
 }
+
+
+def test_every_command_is_tried():
+    lacking = [lines for packages in LACKING.values() for lines in packages.values()]
+    lines = [line for lines in (*WORKING.values(), *lacking) for line in lines]
+    (commands,) = _parser()._subparsers._group_actions
+    assert {line.split()[0] for line in lines} == {"--version", *commands.choices}
 
 
 @pytest.mark.parametrize("extra", LACKING)

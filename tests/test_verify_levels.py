@@ -92,9 +92,18 @@ def test_the_simulator_must_be_there(design, tmp_path, monkeypatch):
         verify_design(design, work=tmp_path)
 
 
-def test_the_solver_may_be_missing(design, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pysat", None)
-    reason = "Cannot find the Python package python-sat; install trilut[verify]"
+NO_SOLVER = "Cannot find the Python package python-sat; install trilut[verify]"
+NO_YOSYS = "Cannot find yosys in PATH; install trilut[synth] or set YOSYS"
+
+
+@pytest.mark.parametrize("reason", [NO_SOLVER, NO_YOSYS])
+def test_what_proves_may_be_missing(design, tmp_path, monkeypatch, reason):
+    if reason == NO_SOLVER:
+        monkeypatch.setitem(sys.modules, "pysat", None)
+    else:
+        monkeypatch.delenv("YOSYS", raising=False)
+        monkeypatch.setenv("PATH", "")
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(ToolError, match=f"^{re.escape(reason)}$"):
         verify_design(design, work=tmp_path, levels=["formal"])
     Levels(monkeypatch, rtl=Outcome.PASSED, formal=ToolError(reason))
