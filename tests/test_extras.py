@@ -18,6 +18,7 @@ from trilut.errors import ToolError
 from trilut.extras import PACKAGES, PROGRAMS, explained, missing, require
 from trilut.synth import load_target, target_names
 
+PAGE = ROOT / "docs" / "install.md"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 GATE = ROOT / "tests" / "regression" / "one_gate.trilut"
 NET = ROOT / "tests" / "regression" / "ternary_two_classes.trilut"
@@ -86,6 +87,16 @@ def test_every_program_is_of_the_extra_that_is_named():
     targets = {name for target in target_names() for name in load_target(target).programs}
     boards = {name for family in Family for name in family.tools}
     assert targets | boards <= set(PROGRAMS)
+
+
+def test_the_page_says_what_each_extra_brings():
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \|", PAGE.read_text(), flags=re.MULTILINE)
+    brought = {extra: set(packages.split(", ")) for extra, packages in rows if extra in EXTRAS}
+    assert set(brought) == set(EXTRAS)
+    for extra, packages in brought.items():
+        assert packages - {"hdl"} == requirements(extra)
+        has_hdl = "trilut[hdl]" in PROJECT["optional-dependencies"][extra]
+        assert ("hdl" in packages) == has_hdl
 
 
 def test_every_imported_module_is_listed():

@@ -148,7 +148,7 @@ def test_mapped_netlists_compute_the_netlist(tmp_path, target):
     rtl, mapped = result.levels
     assert mapped.finding.target == target
     assert mapped.finding.regression.num_checked == rtl.finding.num_checked
-    assert mapped.finding.cells.startswith("equal")
+    assert mapped.finding.cells.startswith("proven equal")
     assert result.coverage.share == 1.0
 
 
