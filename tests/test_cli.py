@@ -481,6 +481,12 @@ def test_flips_in_layers_without_registers(capsys, net, samples):
     )
 
 
+def test_flips_of_a_kind_of_mutant(capsys):
+    assert last_line(capsys, "campaign", "flips", "net.trilut", "--kind=tie") == (
+        "Flips have no kind of mutant; leave --kind out"
+    )
+
+
 def test_flips_in_a_netlist_without_a_head(capsys, net, samples):
     trilut.save(dataclasses.replace(trilut.load(net), head=None), net)
     assert last_line(capsys, "campaign", "flips", net, "--data", f"{samples}:label=kind") == (

@@ -15,6 +15,7 @@ from trilut.commands.options import (
     print_tables,
     seed,
 )
+from trilut.errors import TrilutError
 from trilut.verify.kinds import MutationKind
 from trilut.verify.result import ALL
 
@@ -77,7 +78,9 @@ def _kinds(text: str) -> tuple[MutationKind, ...]:
 
 
 def _campaign(args: argparse.Namespace) -> None:
-    if args.kind == "mutants" and args.mutation_kinds != (MutationKind.TABLE,):
+    if args.kind == "flips" and args.mutation_kinds != (MutationKind.TABLE,):
+        raise TrilutError("Flips have no kind of mutant; leave --kind out")
+    if args.mutation_kinds != (MutationKind.TABLE,):
         _mutate(args)
         return
     from trilut.app.campaign import campaign_file
