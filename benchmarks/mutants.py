@@ -3,7 +3,7 @@
 The seed draws the mutants, the vectors, and the bench's pauses and resets. What is listed below the
 table as missed or proven though wrong is a weakness of a level.
 
-Run: python benchmarks/mutants.py [NET.trilut ...] [--count 18] [--seeds 1]
+Run: python benchmarks/mutants.py [NET.trilut ...] [--count 20] [--seeds 1]
 """
 
 import argparse
@@ -20,7 +20,7 @@ from trilut.verify.kinds import MutationKind
 
 SMALL = [
     Path(__file__).resolve().parent.parent / "tests" / "regression" / f"{name}.trilut"
-    for name in ("ternary_two_classes", "dlgn_three_classes", "ternary_ten_classes")
+    for name in ("ternary_two_classes", "dlgn_three_classes", "several_output_layers")
 ]
 
 
@@ -41,7 +41,7 @@ def total(kind: str, results: list[KindResult]) -> KindResult:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("nets", metavar="NET", nargs="*", type=Path, default=SMALL)
-    parser.add_argument("--count", metavar="N", type=int, default=18)
+    parser.add_argument("--count", metavar="N", type=int, default=20)
     parser.add_argument("--seeds", metavar="N", type=int, default=1)
     args = parser.parse_args()
     simulator = find_simulator()
