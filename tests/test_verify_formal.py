@@ -39,6 +39,7 @@ def prove_text(design, text, work):
         ({"num_classes": 2, "num_outputs": 60}, {"sums": "xilinx", "pipeline": 1}),
         ({"num_classes": 3, "with_encoder": True}, {"fabric": Fabric.AMARANTH}),
         ({"valence": 2}, {"fabric": Fabric.AMARANTH, "pipeline": 1}),
+        ({"num_classes": 3}, {"margin_port": True, "scores": True}),
         ({"valence": 2}, {}),
         ({"num_gates": 0, "num_classes": 2}, {"optimized": False}),
     ],

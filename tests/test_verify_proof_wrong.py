@@ -12,12 +12,14 @@ from trilut.verify.proof.formal import prove_design
 
 pytestmark = pytest.mark.synth
 
-# Two classes, three with their scores, and trits without a head.
+# Two classes, three with their scores, two with a port for the margin, and trits without a head.
 SHAPES = {
     "classes": ({"num_inputs": 8, "num_gates": 10, "num_outputs": 6, "num_classes": 2,
                  "with_encoder": True}, {}),
     "scores": ({"num_inputs": 6, "num_gates": 12, "num_outputs": 9, "num_classes": 3,
                 "with_encoder": True}, {"scores": True}),
+    "margin": ({"num_inputs": 8, "num_gates": 10, "num_outputs": 6, "num_classes": 2,
+                "with_encoder": True}, {"margin_port": True}),
     "trits": ({"num_inputs": 6, "num_gates": 12, "num_outputs": 5}, {}),
 }  # fmt: skip
 NETLISTS = {name: random_netlist(4, **shape) for name, (shape, _) in SHAPES.items()}
@@ -296,6 +298,32 @@ def no_vector(port):
     return f"Wire '{port}' is neither part of a vector nor made of one, but a result depends on it"
 
 
+MARGIN = {
+    "not below": Edit(
+        "margin < abstain_margin", "margin <= abstain_margin",
+        r"The abstention is wrong for score difference -?\d", "margin",
+    ),
+    "no tie": Edit(
+        r"! margin;", "1'h0;", "The abstention is wrong for score difference 0", "margin",
+    ),
+    "another port": Edit(
+        *instance("argmax", "abstain_margin", "abstain_margin & {3{in_valid}}"),
+        "Port 'abstain_margin' is not wired to that of block 'argmax'", "margin",
+    ),
+    "read elsewhere": Edit(
+        r"\.present\(in_present\)", ".present(in_present & {4{abstain_margin[0]}})",
+        r"Wire 'abstain_margin\[0\]' is neither part of a vector nor made of one, but a result "
+        "depends on it", "margin",
+    ),
+    "the first that comes": Edit(
+        *in_module("argmax", "margin < abstain_margin",
+                   "margin < held; reg [2:0] held = 3'd0; reg is_held = 1'd0; "
+                   "always @(posedge clk) if (en) begin is_held <= 1'd1; "
+                   "if (!is_held) held <= abstain_margin; end"),
+        r"Wire 'held\[0\]' depends on itself", "margin",
+    ),
+}  # fmt: skip
+
 DATA = {
     **{
         f"{port} as data": Edit(
@@ -445,6 +473,7 @@ GROUPS = {
     "enable": ENABLE,
     "drivers": DRIVERS,
     "widths": WIDTHS,
+    "margin": MARGIN,
     "data": DATA,
     "handshake": HANDSHAKE,
     "registers": REGISTERS,

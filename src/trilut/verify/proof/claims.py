@@ -188,7 +188,7 @@ def _summed(subject: Subject, fabric: Fabric, possible: NDArray[np.bool_]) -> tu
     inner = [bit for bit, _ in subject.wiring("groupsum")]
     planes = [plane for trit in trits for plane in trit.planes]
     known = dict(zip(inner, planes, strict=True))
-    groupsum, outside = subject.through("groupsum", aig, known, _between_levels(subject))
+    groupsum, outside = subject.through("groupsum", aig, known, cuts=_between_levels(subject))
     scores = Pipeline(aig, subject.main, outside).literals(subject.score_bits())
     numbers = subject.numbers(scores)
     constants = {
@@ -233,9 +233,9 @@ def prove_decision(subject: Subject, fabric: Fabric, constant: int) -> Claim:
     aig = Aig()
     wiring = subject.wiring("argmax")
     scores_in = {outer: aig.input() for _, outer in wiring}
-    _, outside = subject.through(
-        "argmax", aig, {inner: scores_in[outer] for inner, outer in wiring}
-    )
+    limit = aig.inputs(subject.margin_bits)
+    known = {inner: scores_in[outer] for inner, outer in wiring}
+    _, outside = subject.through("argmax", aig, known, margin=limit)
     outputs = Pipeline(aig, subject.main, subject.past_control(aig, outside))
     entering = Pipeline(aig, subject.main, scores_in)
     numbers = subject.numbers(entering.literals(subject.score_bits()))
@@ -245,16 +245,17 @@ def prove_decision(subject: Subject, fabric: Fabric, constant: int) -> Claim:
         if subject.main.directions[port] == "output" and port not in ("in_ready", "out_valid")
     }
     sweeper = Sweeper(aig, _limits(subject, aig, numbers, constant), solver=HARD_SOLVER)
-    for text, literals in _wrong_decisions(subject, aig, numbers, ports):
+    for text, literals in _wrong_decisions(subject, aig, numbers, ports, limit):
         example = sweeper.example(literals)
         if example is not None:
             values = [_signed_value(number, example) - constant for number in numbers]
             what = "score difference" if len(numbers) == 1 else "scores"
             text = f"{text} for {what} {', '.join(map(str, values))}"
             return Claim("decision", Finding.REFUTED, text, search(subject, fabric))
+    below = "port 'abstain_margin'" if limit else head.abstain_margin
     text = (
         f"first highest of {len(head.classes)} scores, margin, and abstention below "
-        f"{head.abstain_margin}, for all scores that fit the groups"
+        f"{below}, for all scores that fit the groups"
     )
     return Claim("decision", Finding.PROVEN, text)
 
@@ -279,6 +280,7 @@ def _wrong_decisions(
     aig: Aig,
     numbers: list[list[Literal]],
     ports: Mapping[str, list[Literal]],
+    limit: Sequence[Literal],
 ) -> Iterator[tuple[str, list[Literal]]]:
     """Yield what would be wrong if some literals could all be TRUE."""
     scores = [numbers[0], [FALSE]] if len(numbers) == 1 else numbers
@@ -295,8 +297,11 @@ def _wrong_decisions(
         expected = specification.margin_over(aig, scores[index], others)
         yield "The margin is wrong", [is_class, specification.equal(aig, margin, expected) ^ 1]
     # The margin is known to be right by now.
-    limit = subject.head.abstain_margin
-    abstains = specification.at_least(aig, margin, limit, signed=True) ^ 1
+    if limit:
+        is_tie = specification.at_least(aig, margin, 1, signed=True) ^ 1
+        abstains = aig.either(is_tie, specification.below(aig, margin, [*limit, FALSE]))
+    else:
+        abstains = specification.at_least(aig, margin, subject.head.abstain_margin, signed=True) ^ 1
     yield "The abstention is wrong", [aig.differ(unknown[0], abstains)]
     if subject.gives_scores:
         pairs = zip(subject.numbers(ports["out_scores"]), numbers, strict=True)
@@ -321,7 +326,8 @@ def prove_latency(subject: Subject, fabric: Fabric) -> Claim:
     for block in ("groupsum", "argmax") if subject.netlist.head else ():
         aig = Aig()
         known = {inner: aig.input() for inner, _ in subject.wiring(block)}
-        pipeline, _ = subject.through(block, aig, known)
+        limit = aig.inputs(subject.margin_bits)
+        pipeline, _ = subject.through(block, aig, known, margin=limit)
         netlist = subject.block(block)
         outputs = (
             bit

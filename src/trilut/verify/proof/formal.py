@@ -119,7 +119,7 @@ def prove_design(
     netlist : Netlist
         What it must compute.
     design : VerilogModule
-        The design, without a port for the abstention margin.
+        The design, without AXI4-Streams.
     work : Path
         Directory for scratch files and logs.
     progress : callable, optional

@@ -43,21 +43,18 @@ def _gate(aig: Aig, kind: str, inputs: Sequence[Literal]) -> Literal:
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """A literal, and how many registers lie before it.
+    """A literal, how many registers lie before it, and whether it is the same for all vectors.
 
-    Of a constant, that many registers must have moved before it is there: at first they may hold
-    anything.
+    Of what is the same, that many registers must have moved before it is there: at first they may
+    hold anything.
     """
 
     literal: Literal
     depth: int
-
-    @property
-    def is_constant(self) -> bool:
-        return self.literal in (FALSE, TRUE)
+    is_constant: bool
 
 
-_CONSTANTS: dict[Bit, _Value] = {"0": _Value(FALSE, 0), "1": _Value(TRUE, 0)}
+_CONSTANTS: dict[Bit, _Value] = {"0": _Value(FALSE, 0, True), "1": _Value(TRUE, 0, True)}
 _UNDEFINED = ("x", "z")
 
 
@@ -75,6 +72,8 @@ class Pipeline:
     cuts : container of Bit
         Bits whose logic is kept apart from the logic that reads them: they become inputs of the
         graph.
+    settings : mapping
+        Literals of bits that are the same for all vectors.
 
     Attributes
     ----------
@@ -88,6 +87,7 @@ class Pipeline:
         netlist: BitNetlist,
         known: Mapping[Bit, Literal],
         cuts: Container[Bit] = (),
+        settings: Mapping[Bit, Literal] | None = None,
     ):
         self._aig = aig
         self._netlist = netlist
@@ -95,7 +95,9 @@ class Pipeline:
         self.drivers: dict[Literal, Literal] = {}
         self._values: dict[Bit, _Value] = {**_CONSTANTS}
         for bit, literal in known.items():
-            self._values[bit] = _Value(literal, 0)
+            self._values[bit] = _Value(literal, 0, literal in (FALSE, TRUE))
+        for bit, literal in (settings or {}).items():
+            self._values[bit] = _Value(literal, 0, True)
 
     def literal(self, bit: Bit) -> Literal:
         """Return what a bit computes."""
@@ -148,7 +150,7 @@ class Pipeline:
 
     def _read(self, bit: Bit) -> _Value:
         """Return a value that has been reached; an undefined one is free, another each time."""
-        return _Value(self._aig.input(), 0) if bit in _UNDEFINED else self._values[bit]
+        return _Value(self._aig.input(), 0, False) if bit in _UNDEFINED else self._values[bit]
 
     def _sources(self, bit: Bit) -> Iterator[Bit]:
         if register := self._netlist.registers.get(bit):
@@ -167,11 +169,12 @@ class Pipeline:
             if self._read(register.enable).literal != int(register.enable_level):
                 raise PipelineError(f"{self._netlist.describe(bit)} does not move with the others")
             source = self._read(register.d)
-            return _Value(source.literal, source.depth + 1)
+            return _Value(source.literal, source.depth + 1, source.is_constant)
         kind, sources = self._netlist.gates[bit]
         inputs = [self._read(source) for source in sources]
         literal = _gate(self._aig, kind, [value.literal for value in inputs])
-        return _Value(literal, self._join(bit, kind, inputs))
+        is_constant = literal in (FALSE, TRUE) or all(value.is_constant for value in inputs)
+        return _Value(literal, self._join(bit, kind, inputs), is_constant)
 
     def _cut(self, bit: Bit, value: _Value) -> _Value:
         """Replace the value of a bit by an input if it is to be cut and there is logic before."""
@@ -179,7 +182,7 @@ class Pipeline:
             return value
         literal = self._aig.input()
         self.drivers[literal] = value.literal
-        return _Value(literal, value.depth)
+        return _Value(literal, value.depth, value.is_constant)
 
     def _join(self, bit: Bit, kind: str, inputs: Sequence[_Value]) -> int:
         """Return the registers before a gate's output.
@@ -187,7 +190,7 @@ class Pipeline:
         That logic falls away because two literals are related does not excuse different depths:
         then they belong to different vectors. A constant may join if it is there in time.
         """
-        if kind == "$_MUX_" and inputs[0].is_constant:
+        if kind == "$_MUX_" and inputs[0].literal in (FALSE, TRUE):
             inputs = [inputs[0], inputs[1 + inputs[0].literal]]
         data = {value.depth for value in inputs if not value.is_constant}
         latest = max(value.depth for value in inputs)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from trilut.verify.proof.aig import Literal, Words
+from trilut.verify.proof.aig import FALSE, TRUE, Literal, Words
 from trilut.verify.proof.design import Bit
 from trilut.verify.proof.fabric import Fabric
 from trilut.verify.proof.inputs import example_words, read_bits, read_integer
@@ -68,7 +68,7 @@ def whole_outputs(subject: Subject, fabric: Fabric) -> dict[str, list[Literal]]:
             for inner, outer in subject.wiring(block)
             if source.has_value(outer)
         }
-        _, known = subject.through(block, fabric.aig, entering)
+        _, known = subject.through(block, fabric.aig, entering, margin=_margin(subject))
         source = Pipeline(fabric.aig, subject.main, known)
     if subject.netlist.head is None:
         known = {bit: source.literal(bit) for bit in fabric.outputs.values()}
@@ -78,6 +78,13 @@ def whole_outputs(subject: Subject, fabric: Fabric) -> dict[str, list[Literal]]:
         for port, bits in subject.main.ports.items()
         if port in ("out_class", "out_margin", "out_unknown", "out_trits")
     }
+
+
+def _margin(subject: Subject) -> list[Literal]:
+    """Return the netlist's abstention margin at the port for it."""
+    highest = (1 << subject.margin_bits) - 1
+    margin = min(subject.head.abstain_margin, highest)
+    return [TRUE if margin >> place & 1 else FALSE for place in range(subject.margin_bits)]
 
 
 def _neuron(subject: Subject, fabric: Fabric, values: Words, name: str) -> int | None:

@@ -16,7 +16,8 @@ from trilut.verify.proof.text import check_text
 
 __all__ = ["Subject", "read_subject"]
 
-_CONTROL_PORTS = ("clk", "rst", "en", "in_valid", "out_ready")
+_MARGIN_PORT = "abstain_margin"
+_CONTROL_PORTS = ("clk", "rst", "en", "in_valid", "out_ready", _MARGIN_PORT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,11 @@ class Subject:
     def latency(self) -> int:
         """Clock cycles from a vector to its result."""
         return self.interface.latency
+
+    @property
+    def margin_bits(self) -> int:
+        """Width of the port that sets the abstention margin; 0 if there is none."""
+        return 0 if self.interface.margin is None else self.interface.margin.width
 
     @property
     def blocks(self) -> list[str]:
@@ -96,12 +102,27 @@ class Subject:
         ]
 
     def through(
-        self, block: str, aig: Aig, known: Mapping[Bit, Literal], cuts: Container[Bit] = ()
+        self,
+        block: str,
+        aig: Aig,
+        known: Mapping[Bit, Literal],
+        *,
+        cuts: Container[Bit] = (),
+        margin: Sequence[Literal] = (),
     ) -> tuple[Pipeline, dict[Bit, Literal]]:
-        """Return a block given its inputs, and its outputs by their bits in the top module."""
+        """Return a block given its inputs, and its outputs by their bits in the top module.
+
+        Parameters
+        ----------
+        cuts : container of Bit
+            As of :class:`Pipeline`.
+        margin : sequence of Literal
+            What the port for the abstention margin carries, if the block has it.
+        """
         netlist = self.block(block)
+        settings = dict(zip(netlist.ports.get(_MARGIN_PORT, ()), margin, strict=False))
         enable = dict.fromkeys(netlist.ports.get("en", ()), TRUE)
-        pipeline = Pipeline(aig, netlist, {**known, **enable}, cuts)
+        pipeline = Pipeline(aig, netlist, {**known, **enable}, cuts, settings)
         outside = {
             outer: pipeline.literal(inner)
             for port, direction in netlist.directions.items()
@@ -154,7 +175,7 @@ def read_subject(netlist: Netlist, design: VerilogModule, work: Path) -> Subject
     netlist : Netlist
         What the design must compute.
     design : VerilogModule
-        The design, without a port for the abstention margin.
+        The design.
     work : Path
         Directory for scratch files and logs.
 
