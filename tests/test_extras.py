@@ -167,6 +167,7 @@ WORKING = {
         "gate and",
         "info NET",
         "optimize NET -o OUT.trilut",
+        "verilog NET -o OUT --logic-only",
         "verilog NET -o OUT --format blif",
         "verilog NET -o OUT --format blif-mv",
         "eval NET --data SAMPLES",
@@ -188,7 +189,6 @@ WORKING = {
     ("hdl",): [
         "info NET",
         "verilog NET -o OUT",
-        "verilog NET -o OUT --logic-only",
         "verilog NET -o OUT --with-testbench",
     ],
     ("sim",): ["wave NET -o OUT.vcd --data SAMPLES"],
@@ -254,7 +254,6 @@ LACKING = {
     "hdl": {
         "amaranth": [
             "verilog NET -o OUT",
-            "verilog NET -o OUT --logic-only",
             "verify NET",
             "campaign mutants NET --data SAMPLES",
             "synth NET -o OUT",

@@ -131,15 +131,16 @@ def _verilog(args: argparse.Namespace) -> None:
         )
         print_result(args, args.format, {"file": str(path)}, {"file": str(path)})
         return
-    from trilut.hdl import DesignFormat, write_logic, write_verilog
-
     if args.logic_only:
+        from trilut.hdl import write_logic
+
         _refuse_hardware(args, "--logic-only")
         path = write_logic(
             trilut.load(args.net), args.output, top=args.top, optimized=not args.no_optimize
         )
         print_result(args, "logic", {"file": str(path)}, {"file": str(path)})
         return
+    from trilut.hdl import DesignFormat, write_verilog
 
     options = hardware_options(args)
     if args.with_testbench and (args.axi or args.margin_port or args.format != "verilog"):
