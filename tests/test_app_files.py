@@ -40,7 +40,7 @@ def driven(monkeypatch):
     """What verification would have been asked for."""
     asked = {}
 
-    def verify(netlist, **settings):
+    def verify(netlist, options, **settings):
         asked.update(settings)
         raise ToolError("Enough")
 

@@ -81,7 +81,8 @@ NOT_EMPTIED = "Reset does not empty the pipeline"
 NOT_EMPTY = "The pipeline may not be empty at first"
 OTHER_WAY = "Bits of a result in block 'control' do not all go the same way"
 UNKNOWN = r"assign unknown = ([^;]*);"
-RESULTS = r"if \(!full_0\) result_0 <= i;(.*?)if \(!full_1\) result_1 <= i;"
+# In whichever order Yosys writes them.
+RESULTS = r"if \(!full_(\d)\) result_\1 <= i;(.*?)if \(!full_(\d)\) result_\3 <= i;"
 SHOWN = r"assign o = turn \? result_1 : result_0;"
 
 
@@ -90,7 +91,8 @@ def with_unknown(extra, by):
 
 
 def both_results(value):
-    return rf"if (!full_0) result_0 <= {value};\1if (!full_1) result_1 <= {value};"
+    taken = [rf"if (!full_\{group}) result_\{group} <= {value};" for group in (1, 3)]
+    return r"\2".join(taken)
 
 
 RESET = {
