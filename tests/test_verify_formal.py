@@ -1,11 +1,12 @@
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from circuits import random_netlist
 
-from trilut import FeatureVectors
+from trilut import FeatureVectors, load
 from trilut.hdl import Fabric, HardwareOptions, write_verilog
 from trilut.verify.proof.claim import Finding
 from trilut.verify.proof.formal import prove_design
@@ -155,14 +156,57 @@ ARGMAX_INPUT = r"(trilut_top_argmax argmax \(.*?\.i)\(([^()]*)\)"
         (replaced(r"    \.o\(i\)\n", "    .o()\n"),
          "Yosys warns: Wire trilut_top.i[23] is used but has no driver"),
         (replaced(ARGMAX_INPUT, r"\1({1'b0, \2[3:0]})"),
-         "Block 'argmax' reads other bits than those of one wire with scores"),
+         "Port 'out_class' is wrong"),
         (replaced(ARGMAX_INPUT, r"\1()"),
-         "Module 'trilut_top_groupsum' is gone, because nothing reads what it computes"),
+         "Yosys warns: Wire trilut_top.argmax.i[3] is used but has no driver"),
+        (replaced(r"  trilut_top_control control \(.*?\);", ""),
+         "Yosys warns: Wire trilut_top.o[0] is used but has no driver"),
     ],
-    ids=["one trit", "all trits", "no trits connected", "one bit of a score", "no score connected"],
+    ids=["one trit", "all trits", "no trits connected", "one bit of a score", "no score connected",
+         "no control"],
 )  # fmt: skip
 def test_what_nothing_drives_is_refused(design, tmp_path, change, objection):
     assert prove_text(design, change(design.path.read_text()), tmp_path).objection == objection
+
+
+def with_other_names(text):
+    return re.sub(r"trilut_top_(groupsum|argmax) \1", r"trilut_top_\1 other_\1", text).replace(
+        "trilut_top_groupsum", "trilut_top_sums"
+    )
+
+
+def test_a_head_that_is_not_recognised_is_proven_at_once(design, tmp_path):
+    text = with_other_names(design.path.read_text())
+    result = prove_text(design, text, tmp_path)
+    assert result.objection == ""
+    assert list(result.proven) == ["structure", "handshake", "results", "latency"]
+    assert result.proven["results"].startswith(
+        "out_class, out_margin, out_unknown are what 40 gates and a head say ("
+    )
+    wrong = prove_text(
+        design, text.replace("assign out_class = ", "assign out_class = ~"), tmp_path
+    )
+    assert wrong.objection == "Port 'out_class' is wrong"
+    check_counterexample(wrong.counterexample)
+    assert wrong.counterexample.got != wrong.counterexample.expected
+
+
+def test_a_head_that_is_not_recognised_may_be_too_much(design, tmp_path, monkeypatch):
+    monkeypatch.setattr("trilut.verify.proof.sweep._MAX_CONFLICTS", 1)
+    monkeypatch.setattr("trilut.verify.proof.whole._MAX_CONFLICTS", 1)
+    result = prove_text(design, with_other_names(design.path.read_text()), tmp_path)
+    assert result.is_open
+    assert result.objection == (
+        "Module 'trilut_top_groupsum' is gone, because nothing reads what it computes, and all at "
+        "once is too much to be proven"
+    )
+
+
+def test_a_constant_design_is_proven(tmp_path):
+    net = load(Path(__file__).parent / "regression" / "constant_outputs.trilut")
+    for scores in (False, True):
+        design = write_verilog(net, tmp_path, HardwareOptions(scores=scores))
+        assert prove_design(net, design, tmp_path).objection == ""
 
 
 @pytest.mark.parametrize(

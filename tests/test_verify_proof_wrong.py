@@ -46,12 +46,13 @@ class Edit:
     by: str
     objection: str = ""
     design: str = "classes"
+    count: int = 1
 
 
 def apply(edit, design):
     header, start, text = design.path.read_text().partition("\nmodule ")
-    changed, count = re.subn(edit.pattern, edit.by, start + text, count=1, flags=re.DOTALL)
-    assert count == 1
+    changed, count = re.subn(edit.pattern, edit.by, start + text, count=edit.count, flags=re.DOTALL)
+    assert count == edit.count
     return header + changed
 
 
@@ -81,8 +82,7 @@ NOT_EMPTIED = "Reset does not empty the pipeline"
 NOT_EMPTY = "The pipeline may not be empty at first"
 OTHER_WAY = "Bits of a result in block 'control' do not all go the same way"
 UNKNOWN = r"assign unknown = ([^;]*);"
-# In whichever order Yosys writes them.
-RESULTS = r"if \(!full_(\d)\) result_\1 <= i;(.*?)if \(!full_(\d)\) result_\3 <= i;"
+RESULTS = r"if \(!full_([01])\) result_\1 <= i;"
 SHOWN = r"assign o = turn \? result_1 : result_0;"
 
 
@@ -90,9 +90,8 @@ def with_unknown(extra, by):
     return UNKNOWN, rf"{extra} assign unknown = {by};"
 
 
-def both_results(value):
-    taken = [rf"if (!full_\{group}) result_\{group} <= {value};" for group in (1, 3)]
-    return r"\2".join(taken)
+def both_results(value, design="classes"):
+    return Edit(RESULTS, rf"if (!full_\1) result_\1 <= {value};", OTHER_WAY, design, count=2)
 
 
 RESET = {
@@ -399,9 +398,9 @@ HANDSHAKE = {
     "result rotated in one place": Edit(
         r"if \(!full_0\) result_0 <= i;", "if (!full_0) result_0 <= {i[0], i[4:1]};", OTHER_WAY
     ),
-    "results rotated": Edit(RESULTS, both_results("{i[0], i[4:1]}"), OTHER_WAY),
-    "results mixed": Edit(RESULTS, both_results("{i[4] & i[3], i[3:0]}"), OTHER_WAY),
-    "trits rotated": Edit(RESULTS, both_results("{i[1:0], i[9:2]}"), OTHER_WAY, "trits"),
+    "results rotated": both_results("{i[0], i[4:1]}"),
+    "results mixed": both_results("{i[4] & i[3], i[3:0]}"),
+    "trits rotated": both_results("{i[1:0], i[9:2]}", "trits"),
     "all bits mixed": Edit(
         SHOWN, "wire [4:0] s; assign s = turn ? result_1 : result_0; assign o = {s[0], s[4:1]};",
         OTHER_WAY,

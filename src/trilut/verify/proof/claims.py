@@ -21,6 +21,7 @@ from trilut.verify.proof.structure import check_structure
 from trilut.verify.proof.subject import Subject
 from trilut.verify.proof.sums import SumError, TritInput, prove_sum
 from trilut.verify.proof.sweep import HARD_SOLVER, Sweeper
+from trilut.verify.proof.whole import Whole
 
 __all__ = [
     "prove_decision",
@@ -29,6 +30,7 @@ __all__ = [
     "prove_latency",
     "prove_structure",
     "prove_sums",
+    "prove_whole_latency",
 ]
 
 # Not the wires inside a level: carries, and the pins of a part's own cells.
@@ -297,11 +299,7 @@ def _wrong_decisions(
         expected = specification.margin_over(aig, scores[index], others)
         yield "The margin is wrong", [is_class, specification.equal(aig, margin, expected) ^ 1]
     # The margin is known to be right by now.
-    if limit:
-        is_tie = specification.at_least(aig, margin, 1, signed=True) ^ 1
-        abstains = aig.either(is_tie, specification.below(aig, margin, [*limit, FALSE]))
-    else:
-        abstains = specification.at_least(aig, margin, subject.head.abstain_margin, signed=True) ^ 1
+    abstains = specification.abstains(aig, margin, limit, subject.head.abstain_margin)
     yield "The abstention is wrong", [aig.differ(unknown[0], abstains)]
     if subject.gives_scores:
         pairs = zip(subject.numbers(ports["out_scores"]), numbers, strict=True)
@@ -337,6 +335,22 @@ def prove_latency(subject: Subject, fabric: Fabric) -> Claim:
         )
         more, has_data = _registers_passed(pipeline, outputs)
         passed, is_exact = passed + more, is_exact and has_data
+    return _latency(subject, passed, is_exact=is_exact)
+
+
+def prove_whole_latency(subject: Subject, whole: Whole) -> Claim:
+    """Prove the same of a whole design.
+
+    Raises
+    ------
+    PipelineError
+        If it does not hold.
+    """
+    passed, is_exact = _registers_passed(whole.pipeline, whole.bits)
+    return _latency(subject, passed, is_exact=is_exact)
+
+
+def _latency(subject: Subject, passed: int, *, is_exact: bool) -> Claim:
     # The last register is that of the result in control.
     passed += 1
     if passed > subject.latency or (is_exact and passed < subject.latency):

@@ -15,6 +15,7 @@ __all__ = [
     "BitNetlist",
     "PipelineError",
     "Register",
+    "ShapeError",
     "UnclearError",
     "read_design",
     "read_mapped",
@@ -90,6 +91,10 @@ class PipelineError(Exception):
 
 class UnclearError(PipelineError):
     """What the design does is not clear: tools may differ, or there is no model of it."""
+
+
+class ShapeError(UnclearError):
+    """The sums and the decision are not where they are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +203,7 @@ def read_design(
     for module in kept:
         if module not in modules:
             # It may be right all the same: the result may be a constant.
-            raise UnclearError(f"Module {module!r} is gone, because nothing reads what it computes")
+            raise ShapeError(f"Module {module!r} is gone, because nothing reads what it computes")
     return {module: _parse(modules[module], frozenset(kept)) for module in (top, *kept)}
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from trilut.verify.proof import specification
 from trilut.verify.proof.aig import TRUE, Aig
-from trilut.verify.proof.design import Bit, PipelineError
+from trilut.verify.proof.design import Bit, PipelineError, ShapeError
 from trilut.verify.proof.inputs import Inputs
 from trilut.verify.proof.pipeline import Pipeline
 from trilut.verify.proof.specification import Trit
@@ -82,7 +82,7 @@ def _nets_entering(subject: Subject, count: int) -> list[int]:
         return [int(net) for net in netlist.outputs]
     if count == netlist.num_inputs:
         return list(range(count))
-    raise PipelineError(f"{count} trits leave the gates, expected {len(netlist.outputs)} outputs")
+    raise ShapeError(f"{count} trits leave the gates, expected {len(netlist.outputs)} outputs")
 
 
 def _used_outputs(subject: Subject, pipeline: Pipeline, block: str) -> dict[int, Bit]:

@@ -24,10 +24,12 @@ from trilut.verify.proof.claims import (
     prove_latency,
     prove_structure,
     prove_sums,
+    prove_whole_latency,
 )
-from trilut.verify.proof.design import PipelineError, UnclearError
+from trilut.verify.proof.design import PipelineError, ShapeError, UnclearError
 from trilut.verify.proof.fabric import build_fabric
 from trilut.verify.proof.subject import read_subject
+from trilut.verify.proof.whole import build_whole, prove_results
 from trilut.verify.proof.witness import Witness
 
 __all__ = ["Proof", "prove_design"]
@@ -131,16 +133,33 @@ def prove_design(
         If Yosys is missing or fails.
     """
     steps = _Steps(progress or (lambda line: None))
+    try:
+        claims = _tried(_claims(netlist, design, work, steps), steps)
+    except ShapeError as error:
+        claims = _tried(_whole_claims(netlist, design, work, steps, str(error)), steps)
+    return Proof(tuple(claims), steps.seconds)
+
+
+def _tried(attempts: Iterator[Claim], steps: _Steps) -> list[Claim]:
+    """Return claims up to the first that is not proven.
+
+    Raises
+    ------
+    ShapeError
+        If the head is not recognised.
+    """
     claims: list[Claim] = []
     try:
-        for claim in _claims(netlist, design, work, steps):
+        for claim in attempts:
             claims.append(claim)
             if claim.outcome is not Finding.PROVEN:
                 break
+    except ShapeError:
+        raise
     except PipelineError as error:
         outcome = Finding.OPEN if isinstance(error, UnclearError) else Finding.REFUTED
         claims.append(Claim(steps.claim, outcome, str(error)))
-    return Proof(tuple(claims), steps.seconds)
+    return claims
 
 
 def _claims(netlist: Netlist, design: VerilogModule, work: Path, steps: _Steps) -> Iterator[Claim]:
@@ -165,4 +184,28 @@ def _claims(netlist: Netlist, design: VerilogModule, work: Path, steps: _Steps) 
         yield claim
     with steps.step("latency", "latency"):
         claim = prove_latency(subject, fabric)
+    yield claim
+
+
+def _whole_claims(
+    netlist: Netlist, design: VerilogModule, work: Path, steps: _Steps, reason: str
+) -> Iterator[Claim]:
+    """Try to prove at once a design whose head is not recognised, for a reason."""
+    with steps.step("read", "structure"):
+        try:
+            subject = read_subject(netlist, design, work, is_whole=True)
+        except ShapeError as error:
+            # There is no other way to look at it.
+            raise UnclearError(str(error)) from error
+        claim = prove_structure(subject)
+    yield claim
+    with steps.step("stream", "handshake"):
+        claim = prove_handshake(subject)
+    yield claim
+    with steps.step("results", "results"):
+        whole = build_whole(subject)
+        claim = prove_results(subject, whole, reason)
+    yield claim
+    with steps.step("latency", "latency"):
+        claim = prove_whole_latency(subject, whole)
     yield claim

@@ -12,7 +12,7 @@ from trilut.verify.proof.pipeline import Pipeline
 from trilut.verify.proof.subject import Subject
 from trilut.verify.proof.witness import Witness, first_difference, reference
 
-__all__ = ["NUM_WORDS", "explain", "search", "whole_outputs"]
+__all__ = ["NUM_WORDS", "explain", "result_of", "search", "whole_outputs"]
 
 NUM_WORDS = 32
 """Words of random patterns, of 64 vectors each."""
@@ -31,7 +31,7 @@ def explain(subject: Subject, fabric: Fabric, inputs: Mapping[Literal, bool]) ->
     return Witness(
         fabric.inputs.named(vector),
         reference(subject.netlist, trits)[0],
-        _result({port: read_bits(values, bits, 0) for port, bits in outputs.items()}),
+        result_of({port: read_bits(values, bits, 0) for port, bits in outputs.items()}),
         first_difference(subject.netlist, trits, neuron),
     )
 
@@ -47,7 +47,7 @@ def search(subject: Subject, fabric: Fabric) -> Witness | None:
         subject.netlist, np.concatenate([fabric.inputs.encoded(vector) for vector in vectors])
     )
     for pattern in range(count):
-        got = _result({port: read_bits(values, bits, pattern) for port, bits in outputs.items()})
+        got = result_of({port: read_bits(values, bits, pattern) for port, bits in outputs.items()})
         if got != expected[pattern]:
             word, place = divmod(pattern, 64)
             inputs = {
@@ -95,7 +95,7 @@ def _neuron(subject: Subject, fabric: Fabric, values: Words, name: str) -> int |
     return 2 if minus and plus else plus - minus
 
 
-def _result(ports: Mapping[str, Sequence[int]]) -> dict[str, object]:
+def result_of(ports: Mapping[str, Sequence[int]]) -> dict[str, object]:
     """Return the values of result ports as the reference gives them."""
     if "out_trits" in ports:
         bits = ports["out_trits"]

@@ -14,6 +14,7 @@ from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
 
 __all__ = [
     "Trit",
+    "abstains",
     "at_least",
     "below",
     "cases",
@@ -148,3 +149,14 @@ def margin_over(aig: Aig, score: Number, others: Sequence[Number]) -> list[Liter
         pairs = zip(highest, _extended(other, width), strict=True)
         highest = [aig.choose(wins, new, old) for old, new in pairs]
     return signed_sum(aig, score, [bit ^ 1 for bit in highest], width + 1, TRUE)
+
+
+def abstains(aig: Aig, margin: Number, limit: Sequence[Literal], abstain_margin: int) -> Literal:
+    """Return whether a margin is below the limit that a port sets, or there is a tie.
+
+    Without such a port it must be below the abstention margin of the head.
+    """
+    if not limit:
+        return at_least(aig, margin, abstain_margin, signed=True) ^ 1
+    is_tie = at_least(aig, margin, 1, signed=True) ^ 1
+    return aig.either(is_tie, below(aig, margin, [*limit, FALSE]))

@@ -10,7 +10,7 @@ from trilut.circuit.interface import InputKind, Interface, VerilogModule
 from trilut.circuit.netlist import Netlist
 from trilut.files import read_bytes, write_atomically
 from trilut.verify.proof.aig import TRUE, Aig, Literal
-from trilut.verify.proof.design import Bit, BitNetlist, PipelineError, read_design
+from trilut.verify.proof.design import Bit, BitNetlist, PipelineError, ShapeError, read_design
 from trilut.verify.proof.pipeline import Pipeline
 from trilut.verify.proof.text import check_text
 
@@ -32,14 +32,17 @@ class Subject:
         Name of the module with the ports.
     interface : Interface
         The ports that it should have.
+    blocks : tuple of str
+        ``control`` and, if there is a head and it is looked at by itself, ``groupsum`` and
+        ``argmax``.
     modules : mapping
-        That module and its blocks ``control`` and, if there is a head, ``groupsum`` and ``argmax``;
-        all else is part of the top module.
+        The modules of the top and of its blocks; all else is part of the top module.
     """
 
     netlist: Netlist
     top: str
     interface: Interface
+    blocks: tuple[str, ...]
     modules: Mapping[str, BitNetlist]
 
     @property
@@ -56,11 +59,6 @@ class Subject:
     def margin_bits(self) -> int:
         """Width of the port that sets the abstention margin; 0 if there is none."""
         return 0 if self.interface.margin is None else self.interface.margin.width
-
-    @property
-    def blocks(self) -> list[str]:
-        """The names of the blocks."""
-        return _blocks(self.netlist)
 
     @property
     def head(self) -> Head:
@@ -149,9 +147,7 @@ class Subject:
             if {bit for bit in bits if isinstance(bit, int)} == entering
         ]
         if not wires:
-            raise PipelineError(
-                "Block 'argmax' reads other bits than those of one wire with scores"
-            )
+            raise ShapeError("Block 'argmax' reads other bits than those of one wire with scores")
         return min(wires, key=len)
 
     def numbers(self, literals: Sequence[Literal]) -> list[list[Literal]]:
@@ -163,11 +159,9 @@ class Subject:
         return [list(literals[first : first + width]) for first in range(0, count * width, width)]
 
 
-def _blocks(netlist: Netlist) -> list[str]:
-    return ["control", *(["groupsum", "argmax"] if netlist.head else [])]
-
-
-def read_subject(netlist: Netlist, design: VerilogModule, work: Path) -> Subject:
+def read_subject(
+    netlist: Netlist, design: VerilogModule, work: Path, *, is_whole: bool = False
+) -> Subject:
     """Read a design through Yosys, to be compared with a netlist.
 
     Parameters
@@ -178,6 +172,8 @@ def read_subject(netlist: Netlist, design: VerilogModule, work: Path) -> Subject
         The design.
     work : Path
         Directory for scratch files and logs.
+    is_whole : bool
+        Whether not to look at the head by itself.
 
     Raises
     ------
@@ -185,15 +181,19 @@ def read_subject(netlist: Netlist, design: VerilogModule, work: Path) -> Subject
         If Yosys is missing or fails.
     UnclearError
         If what the design does is not clear.
+    ShapeError
+        If a block is missing.
     PipelineError
-        If a block is missing, or a register has another clock.
+        If a register has another clock.
     """
     text = read_bytes(design.path).decode(errors="replace")
     check_text(text)
     source = work / "proof.v"
     write_atomically(source, f"{text}\n{design.models}")
-    kept = [f"{design.top}_{block}" for block in _blocks(netlist)]
+    is_split = netlist.head is not None and not is_whole
+    blocks = ("control", "groupsum", "argmax") if is_split else ("control",)
+    kept = [f"{design.top}_{block}" for block in blocks]
     modules = read_design(source, design.top, work, kept=kept)
     if design.interface.input_kind is InputKind.TRITS:
         netlist = dataclasses.replace(netlist, encoder=None)
-    return Subject(netlist, design.top, design.interface, modules)
+    return Subject(netlist, design.top, design.interface, blocks, modules)

@@ -1,0 +1,157 @@
+"""A small design at once, from its inputs to its results, where its sums are not recognised.
+
+Nothing inside the design but the block ``control`` needs a name. What the netlist says is written
+with plain adders and comparisons, and a SAT solver compares the two, bit by bit.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from trilut.verify.proof import specification
+from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
+from trilut.verify.proof.claim import Claim, Finding
+from trilut.verify.proof.design import Bit
+from trilut.verify.proof.inputs import Inputs, example_words, read_bits
+from trilut.verify.proof.pipeline import Pipeline
+from trilut.verify.proof.replay import NUM_WORDS, result_of
+from trilut.verify.proof.specification import Trit
+from trilut.verify.proof.stream import advance_bit
+from trilut.verify.proof.subject import Subject
+from trilut.verify.proof.sweep import Sweeper
+from trilut.verify.proof.witness import Witness, reference
+
+__all__ = ["Whole", "build_whole", "prove_results"]
+
+# Of one bit of a result; a sum of 30 trits takes some ten thousand.
+_MAX_CONFLICTS = 200_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """A whole design without its registers, and what its netlist says.
+
+    Parameters
+    ----------
+    aig : Aig
+        The graph.
+    inputs : Inputs
+        One vector.
+    pipeline : Pipeline
+        The design up to the block ``control``.
+    bits : sequence of Bit
+        What enters that block.
+    results : mapping
+        The result ports.
+    expected : mapping
+        What they should be.
+    """
+
+    aig: Aig
+    inputs: Inputs
+    pipeline: Pipeline
+    bits: Sequence[Bit]
+    results: Mapping[str, Sequence[Literal]]
+    expected: Mapping[str, Sequence[Literal]]
+
+
+def build_whole(subject: Subject) -> Whole:
+    """Build a design and what its netlist says in one graph.
+
+    Raises
+    ------
+    PipelineError
+        If the design is no pipeline.
+    """
+    aig, main = Aig(), subject.main
+    inputs = Inputs(aig, subject.netlist)
+    margin = aig.inputs(subject.margin_bits)
+    nets = specification.gates(aig, subject.netlist, inputs.trits)
+    expected = _expected(subject, aig, [nets[net] for net in subject.netlist.outputs], margin)
+    known = {
+        bit: literal
+        for port, literals in inputs.ports.items()
+        for bit, literal in zip(main.ports[port], literals, strict=True)
+    }
+    known[advance_bit(subject)] = TRUE
+    settings = dict(zip(main.ports.get("abstain_margin", ()), margin, strict=True))
+    pipeline = Pipeline(aig, main, known, settings=settings)
+    bits = subject.pins("control", "i")
+    after = dict(zip(subject.pins("control", "o"), pipeline.literals(bits), strict=True))
+    outputs = Pipeline(aig, main, after)
+    results = {port: outputs.literals(main.ports[port]) for port in expected}
+    return Whole(aig, inputs, pipeline, bits, results, expected)
+
+
+def _expected(
+    subject: Subject, aig: Aig, trits: Sequence[Trit], limit: Sequence[Literal]
+) -> dict[str, list[Literal]]:
+    """Return what a netlist says of the bits of each result port."""
+    if subject.netlist.head is None:
+        return {"out_trits": [plane for trit in trits for plane in trit]}
+    head, interface = subject.head, subject.interface
+    ends = accumulate(head.group_sizes, initial=0)
+    scores = [_score(aig, trits[first:last], head.score_bits) for first, last in pairwise(ends)]
+    chosen = specification.first_highest(aig, scores)
+    margins = [
+        specification.margin_over(aig, score, [*scores[:index], *scores[index + 1 :]])
+        for index, score in enumerate(scores)
+    ]
+    margin = [
+        aig.any(aig.both(is_class, bit) for is_class, bit in zip(chosen, bits, strict=True))
+        for bits in zip(*margins, strict=True)
+    ]
+    ports = {
+        "out_class": [
+            aig.any(each for index, each in enumerate(chosen) if index >> place & 1)
+            for place in range(interface.port("out_class").width)
+        ],
+        "out_margin": margin[: interface.port("out_margin").width],
+        "out_unknown": [specification.abstains(aig, margin, limit, head.abstain_margin)],
+    }
+    if subject.gives_scores:
+        ports["out_scores"] = [bit for score in scores for bit in score]
+    return ports
+
+
+def _score(aig: Aig, trits: Sequence[Trit], width: int) -> list[Literal]:
+    """Return the sum of some trits, one after the other."""
+    total: list[Literal] = [FALSE] * width
+    for minus, plus in trits:
+        total = specification.signed_sum(aig, total, [aig.either(minus, plus), minus], width)
+    return total
+
+
+def prove_results(subject: Subject, whole: Whole, reason: str) -> Claim:
+    """Prove all results at once; if that takes too long, the reason why it was tried remains."""
+    sweeper = Sweeper(whole.aig)
+    patterns = whole.inputs.patterns(whole.aig, NUM_WORDS)
+    sweeper.sweep(range(1, len(whole.aig)), (), patterns)
+    try:
+        for port, expected in whole.expected.items():
+            for bit, got in zip(expected, whole.results[port], strict=True):
+                example = sweeper.difference(bit, got, max_conflicts=_MAX_CONFLICTS)
+                if example is not None:
+                    text = f"Port {port!r} is wrong"
+                    return Claim(
+                        "results", Finding.REFUTED, text, _witness(subject, whole, example)
+                    )
+    except TimeoutError:
+        text = f"{reason}, and all at once is too much to be proven"
+        return Claim("results", Finding.OPEN, text)
+    text = (
+        f"{', '.join(whole.expected)} are what {subject.netlist.num_gates} gates and a head say "
+        f"({sweeper.num_merged} equal nodes, {sweeper.num_questions} questions)"
+    )
+    return Claim("results", Finding.PROVEN, text)
+
+
+def _witness(subject: Subject, whole: Whole, example: Mapping[Literal, bool]) -> Witness | None:
+    """Return what the reference says of an example; it knows nothing of a port for the margin."""
+    if subject.margin_bits:
+        return None
+    values = whole.aig.simulate(example_words(example))
+    vector = whole.inputs.vector(values, 0)
+    ports = {port: read_bits(values, bits, 0) for port, bits in whole.results.items()}
+    expected = reference(subject.netlist, whole.inputs.encoded(vector))[0]
+    return Witness(whole.inputs.named(vector), expected, result_of(ports))
