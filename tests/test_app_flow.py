@@ -103,10 +103,8 @@ def observable_mutation(netlist, trits):
 
 
 @pytest.mark.synth
-@pytest.mark.parametrize(
-    ("formal", "status"), [(Outcome.PASSED, 0), (Outcome.UNPROVEN, 1), (Outcome.FAILED, 1)]
-)
-def test_flow_fails_unless_the_proof_passes(tmp_path, monkeypatch, capsys, formal, status):
+@pytest.mark.parametrize("formal", [Outcome.UNPROVEN, Outcome.FAILED])
+def test_flow_fails_unless_the_proof_passes(tmp_path, monkeypatch, capsys, formal):
     proof = LevelResult(Level.FORMAL, formal, "verdict", 0.0)
 
     def verify_design(design, **settings):
@@ -116,7 +114,7 @@ def test_flow_fails_unless_the_proof_passes(tmp_path, monkeypatch, capsys, forma
 
     monkeypatch.setattr("trilut.verify.levels.verify_design", verify_design)
     quick = ["--layers", "8,8,4", "--steps", "20", "--set", "evaluate_every=20"]
-    assert main(["flow", "moons", "-o", str(tmp_path), *quick]) == status
+    assert main(["flow", "moons", "-o", str(tmp_path), *quick]) == 1
     assert f"{formal.value}: verdict" in capsys.readouterr().out
 
 

@@ -125,6 +125,7 @@ def test_draws_are_different_and_the_same_for_a_seed(structure):
     assert len(set(texts[0])) == len(texts[0]) == 5 * len(DESIGN_KINDS) - 2
 
 
+@pytest.mark.slow
 def test_a_campaign_simulates_and_proves_each_mutant(design, structure, tmp_path):
     mistakes = [
         (MutationKind.PLANE, "groupsum.i[1] inverted"),
