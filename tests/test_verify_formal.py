@@ -274,3 +274,8 @@ def test_a_sum_that_the_method_cannot_take_apart_is_not_proven(design, tmp_path,
 def test_a_wrong_pipeline_is_noticed(design, tmp_path, change, objection):
     result = prove_text(design, change(design.path.read_text()), tmp_path)
     assert re.fullmatch(objection, result.objection)
+
+
+def test_a_neuron_of_another_width_is_no_crash(design, tmp_path):
+    change = replaced(r"wire \[1:0\] neuron_0 =", "wire [2:0] neuron_0 =")
+    assert not prove_text(design, change(design.path.read_text()), tmp_path).passed

@@ -71,18 +71,20 @@ def build_fabric(subject: Subject) -> Fabric:
     first_of_design = len(aig)
     pipeline = Pipeline(aig, subject.main, {**known, advance_bit(subject): TRUE})
     block = "groupsum" if subject.netlist.head else "control"
-    entering = _nets_entering(subject, len(subject.wiring(block)) // 2)
+    entering = _nets_entering(subject, len(subject.wiring(block)))
     outputs = _used_outputs(subject, pipeline, block)
     return Fabric(aig, Sweeper(aig), inputs, nets, pipeline, entering, outputs, first_of_design)
 
 
-def _nets_entering(subject: Subject, count: int) -> list[int]:
+def _nets_entering(subject: Subject, num_bits: int) -> list[int]:
     netlist = subject.netlist
-    if count == len(netlist.outputs):
+    if num_bits == 2 * len(netlist.outputs):
         return [int(net) for net in netlist.outputs]
-    if count == netlist.num_inputs:
-        return list(range(count))
-    raise ShapeError(f"{count} trits leave the gates, expected {len(netlist.outputs)} outputs")
+    if num_bits == 2 * netlist.num_inputs:
+        return list(range(netlist.num_inputs))
+    raise ShapeError(
+        f"{num_bits} bits leave the gates, expected two for each of {len(netlist.outputs)} outputs"
+    )
 
 
 def _used_outputs(subject: Subject, pipeline: Pipeline, block: str) -> dict[int, Bit]:

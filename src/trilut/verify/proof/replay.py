@@ -89,7 +89,7 @@ def _margin(subject: Subject) -> list[Literal]:
 
 def _neuron(subject: Subject, fabric: Fabric, values: Words, name: str) -> int | None:
     bits = subject.main.nets.get(name)
-    if bits is None or not all(fabric.pipeline.is_known(bit) for bit in bits):
+    if bits is None or len(bits) != 2 or not all(fabric.pipeline.is_known(bit) for bit in bits):
         return None
     minus, plus = read_bits(values, fabric.pipeline.literals(bits), 0)
     return 2 if minus and plus else plus - minus

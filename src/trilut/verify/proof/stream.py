@@ -78,6 +78,8 @@ def _check_wires(subject: Subject) -> None:
         "out_valid": "is_valid",
         "rst": "rst",
     }
+    for inner in ("i", "o"):
+        subject.pins("control", inner)
     for port, inner in wires.items():
         if subject.main.ports[port] != subject.pins("control", inner):
             raise PipelineError(f"Port {port!r} is not wired to {inner!r} of block 'control'")

@@ -155,7 +155,9 @@ class Subject:
         count = len(self.head.classes)
         if count == 2 and not self.gives_scores:
             count = 1
-        width = len(literals) // count
+        width, rest = divmod(len(literals), count)
+        if rest or not width:
+            raise ShapeError(f"{len(literals)} bits are the scores, which is not {count} numbers")
         return [list(literals[first : first + width]) for first in range(0, count * width, width)]
 
 
