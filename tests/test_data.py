@@ -143,18 +143,32 @@ def test_split_shapes_do_not_fit():
     with pytest.raises(
         DataError,
         match=r"^Samples have shape \(2, 1\) and labels \(3,\), expected \(samples, features\) and "
-        r"\(samples,\) with at least one sample$",
+        r"\(samples,\)$",
     ):
         split(y=(0, 1, 1))
 
 
-def test_split_without_samples():
-    with pytest.raises(
-        DataError,
-        match=r"^Samples have shape \(0, 2\) and labels \(0,\), expected \(samples, features\) and "
-        r"\(samples,\) with at least one sample$",
-    ):
-        split(np.zeros((0, 2)), np.zeros(0))
+def test_only_the_test_samples_may_be_elsewhere():
+    none = split(np.zeros((0, 1)), np.zeros(0))
+    dataset = Dataset("d", ("f",), ("a", "b"), split(), split(), none)
+    assert dataset_facts(dataset)["largest_class"] is None
+    with pytest.raises(DataError, match=r"^Data set 'd' has no samples in its split 'train'$"):
+        Dataset("d", ("f",), ("a", "b"), none, split(), split())
+    with pytest.raises(DataError, match=r"^Data set 'd' has no samples in its split 'validation'$"):
+        Dataset("d", ("f",), ("a", "b"), split(), none, split())
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ((1.0,), r"Weights have shape \(1,\), expected \(2,\) as the labels"),
+        ((1.0, 0.0), r"Sample 1 has the weight 0\.0, expected a positive number"),
+        ((np.nan, 1.0), r"Sample 0 has the weight nan, expected a positive number"),
+    ],
+)
+def test_wrong_weights(weights, message):
+    with pytest.raises(DataError, match=f"^{message}$"):
+        Split(((0.0,), (1.0,)), (0, 1), weights)
 
 
 def test_split_with_an_infinite_value():

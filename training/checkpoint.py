@@ -293,8 +293,9 @@ def _measurement(line: dict[str, Any], learning_rate: float) -> Measurement:
 
 
 def _digest(samples: TrainingSamples) -> str:
-    content = hashlib.sha256(str([array.shape for array in samples]).encode())
-    for array in samples:
+    arrays = jax.tree.leaves(samples)
+    content = hashlib.sha256(str([array.shape for array in arrays]).encode())
+    for array in arrays:
         content.update(np.ascontiguousarray(array).data)
     return content.hexdigest()
 

@@ -17,7 +17,7 @@ from trilut.training.placement import Placement
 from trilut.training.prune import prune
 from trilut.training.recipes import Phase, harden_tables
 from trilut.training.relax import lookup_layer
-from trilut.training.samples import TrainingSamples
+from trilut.training.samples import TrainingSamples, draw
 from trilut.training.search import Wired
 from trilut.training.settings.groups import Course
 from trilut.training.step import Learned, State, Task, make_optimizer, run_steps
@@ -134,7 +134,7 @@ def _advance(
     course = config.course
     next_due = (snapshot.done // course.evaluate_every + 1) * course.evaluate_every
     num_steps = min(next_due, phase.end) - snapshot.done
-    batches = place.batches(_draw(course, train.num_samples, snapshot.done, num_steps))
+    batches = place.batches(_draw(course, train, snapshot.done, num_steps))
     state, losses = run_steps(snapshot.state, batches, train, recipe=phase.recipe, task=task)
     done, loss = snapshot.done + num_steps, float(np.mean(np.asarray(losses)))
     # A copy, because the next steps take the buffers of the state.
@@ -222,9 +222,9 @@ def _initial_state(
 
 
 def _draw(
-    course: Course, num_samples: int, first_step: int, num_steps: int
+    course: Course, train: TrainingSamples, first_step: int, num_steps: int
 ) -> Int[Array, "step batch"]:
-    """Draw the samples of each step, with replacement.
+    """Draw the samples of each step.
 
     The step alone decides its batch, so a training that is resumed goes on as it would have.
     """
@@ -232,5 +232,5 @@ def _draw(
         np.random.default_rng((course.seed, _BATCHES, first_step + step))
         for step in range(num_steps)
     )
-    drawn = [generator.integers(num_samples, size=course.batch) for generator in generators]
+    drawn = [draw(train, course.batch, generator) for generator in generators]
     return jnp.asarray(np.stack(drawn), dtype=jnp.int32)

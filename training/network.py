@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int, Int8
 from trilut.training.wiring import Wiring
 
 __all__ = [
+    "Batch",
     "LayerFunction",
     "LayerFunctions",
     "LayerValues",
@@ -47,11 +48,26 @@ Probes: TypeAlias = tuple[tuple[Float[Array, "_ batch"], Float[Array, "_ batch"]
 """For each layer, zeros to add to what its gates read as a and as b."""
 
 
+Batch: TypeAlias = tuple[Int8[Array, "batch input"], Int[Array, " batch"]]
+"""Inputs and labels of the samples of a step."""
+
+
 class Samples(NamedTuple):
-    """Encoded samples on the device. The sample comes first, so that a batch is whole rows."""
+    """Encoded samples on the device. The sample comes first, so that a batch is whole rows.
+
+    Parameters
+    ----------
+    inputs : int8 array [sample, input]
+        What the network reads.
+    labels : int32 array [sample]
+        Class of each sample.
+    weights : float32 array [sample], optional
+        How much each sample counts; without, all count the same.
+    """
 
     inputs: Int8[Array, "sample input"]
     labels: Int[Array, " sample"]
+    weights: Float[Array, " sample"] | None = None
 
     @property
     def num_samples(self) -> int:
@@ -63,9 +79,9 @@ class Samples(NamedTuple):
         """Number of values in a sample."""
         return self.inputs.shape[1]
 
-    def batch(self, chosen: Int[Array, " batch"]) -> "Samples":
+    def batch(self, chosen: Int[Array, " batch"]) -> Batch:
         """Return some of the samples."""
-        return Samples(self.inputs[chosen], self.labels[chosen])
+        return self.inputs[chosen], self.labels[chosen]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +174,18 @@ def accuracy(
     samples: Samples,
     topology: Topology,
 ) -> float:
-    """Return the fraction of samples with the highest score in the right class."""
+    """Return the share of samples, by their weights, with the highest score in the right class."""
     inputs, labels = np.asarray(samples.inputs), np.asarray(samples.labels)
-    num_right = 0
+    is_right = np.empty(len(labels), dtype=np.bool_)
     for start in range(0, len(labels), _SLICE):
         part, wanted = inputs[start : start + _SLICE], labels[start : start + _SLICE]
         padded = jnp.asarray(np.pad(part, ((0, _SLICE - len(part)), (0, 0))))
         chosen = np.asarray(_classes(layer_function, parameters, wiring, padded, topology))
-        num_right += int(np.count_nonzero(chosen[: len(wanted)] == wanted))
-    return num_right / len(labels)
+        is_right[start : start + _SLICE] = chosen[: len(wanted)] == wanted
+    if samples.weights is None:
+        return int(np.count_nonzero(is_right)) / len(labels)
+    weights = np.asarray(samples.weights, dtype=np.float64)
+    return float(weights[is_right].sum() / weights.sum())
 
 
 def accuracy_by_layer(

@@ -21,7 +21,7 @@ from trilut.training.area import gate_area
 from trilut.training.network import LayerValues, Parameters, Topology, class_scores, forward
 from trilut.training.objective import cross_entropy
 from trilut.training.relax import lookup_layer
-from trilut.training.samples import TrainingSamples
+from trilut.training.samples import TrainingSamples, draw
 from trilut.training.step import Frozen, Learned
 
 __all__ = ["prune", "simplest_tables"]
@@ -62,7 +62,10 @@ def prune(
     generator : numpy Generator
         Draws the samples to estimate from.
     """
-    chosen = generator.permutation(samples.num_samples)[:_NUM_SAMPLES]
+    if samples.weights is None:
+        chosen = generator.permutation(samples.num_samples)[:_NUM_SAMPLES]
+    else:
+        chosen = draw(samples, min(samples.num_samples, _NUM_SAMPLES), generator)
     facts = _measure(learned, tables, samples, chosen, topology, _SOFTER * tau, valence)
     first_output = len(tables) - topology.output_layers
     choices = [

@@ -7,17 +7,18 @@ from typing import NamedTuple, TypeAlias
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Array, Float, Int
 from numpy.typing import NDArray
 
 from trilut.circuit.encoder import Encoder
 from trilut.data import Split
 from trilut.training.errors import TrainingError
-from trilut.training.network import Samples
+from trilut.training.network import Batch, Samples
 
 __all__ = [
     "MovedImages",
     "TrainingSamples",
+    "draw",
     "encode",
     "mirrored",
     "move_images",
@@ -52,6 +53,8 @@ class MovedImages(NamedTuple):
         The place that an input looks at.
     low, high : integer array [input]
         Thresholds of the inputs, as ranks.
+    weights : float32 array [image], optional
+        How much each image counts; without, all count the same.
     """
 
     pixels: Int[Array, "image pixel"]
@@ -60,6 +63,7 @@ class MovedImages(NamedTuple):
     feature: Int[Array, " input"]
     low: Int[Array, " input"]
     high: Int[Array, " input"]
+    weights: Float[Array, " image"] | None = None
 
     @property
     def num_samples(self) -> int:
@@ -71,7 +75,7 @@ class MovedImages(NamedTuple):
         """Number of values in a sample."""
         return len(self.feature)
 
-    def batch(self, chosen: Int[Array, " batch"]) -> Samples:
+    def batch(self, chosen: Int[Array, " batch"]) -> Batch:
         """Return some of the samples."""
         move, image = jnp.divmod(chosen, len(self.labels))
         # A loop, because XLA would else fuse this with the comparisons and look every pixel up
@@ -83,7 +87,7 @@ class MovedImages(NamedTuple):
         seen = moved.T[self.feature]
         is_high, is_low = seen >= self.high[:, None], seen < self.low[:, None]
         trits = is_high.astype(jnp.int8) - is_low.astype(jnp.int8)
-        return Samples(trits.T, self.labels[image])
+        return trits.T, self.labels[image]
 
 
 TrainingSamples: TypeAlias = Samples | MovedImages
@@ -93,7 +97,32 @@ TrainingSamples: TypeAlias = Samples | MovedImages
 def encode(encoder: Encoder, split: Split) -> Samples:
     """Encode a split."""
     labels = jnp.asarray(split.y.astype(np.int32))
-    return Samples(jnp.asarray(encoder.encode(split.x)), labels)
+    return Samples(jnp.asarray(encoder.encode(split.x)), labels, _weights(split))
+
+
+def _weights(split: Split) -> Float[Array, " sample"] | None:
+    if split.weights is None:
+        return None
+    # Only ratios matter; so scaled, none is too large or too small for a float32 with all others.
+    return jnp.asarray((split.weights / split.weights.max()).astype(np.float32))
+
+
+def draw(samples: TrainingSamples, size: int, generator: np.random.Generator) -> Integers:
+    """Draw samples with replacement, each as often as its weight says.
+
+    A sample of weight 2 is drawn as often as two of weight 1. The mean loss over batches is then
+    the weighted one, and a recipe need not know of weights: the gradients of its steps are as
+    large, and as exact, as without.
+    """
+    if samples.weights is None:
+        return generator.integers(samples.num_samples, size=size)
+    # Moved images have a weight for all their moves.
+    moves, own = samples.num_samples // len(samples.weights), np.asarray(samples.weights)
+    ends = np.cumsum(own, dtype=np.float64)
+    drawn = np.searchsorted(ends, generator.random(size) * ends[-1], side="right")
+    # A product may be rounded up to the end of all.
+    drawn = np.minimum(drawn, np.flatnonzero(own)[-1])
+    return generator.integers(moves, size=size) * len(own) + drawn
 
 
 def move_images(
@@ -124,6 +153,7 @@ def move_images(
         jnp.asarray(encoder.feature.astype(np.int32)),
         jnp.asarray(low.astype(dtype)),
         jnp.asarray(high.astype(dtype)),
+        _weights(split),
     )
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -46,7 +47,13 @@ _SLICE = 1024
 
 @dataclass(frozen=True, slots=True)
 class Accuracies:
-    """Fractions of right answers on the samples that were not trained on."""
+    """Fractions of right answers on the samples that were not trained on.
+
+    Parameters
+    ----------
+    validation, test : float
+        The test accuracy is NaN for a data set without test samples.
+    """
 
     validation: float
     test: float
@@ -97,8 +104,8 @@ class Fitted:
     soft, hardened, history
         As in TrainingResult.
     hardening_error : float, optional
-        Mean distance of the soft outputs from those of the circuit on the test set; None for a
-        recipe whose training forward is the circuit.
+        Mean distance of the soft outputs from those of the circuit on the test set; None without
+        one, and for a recipe whose training forward is the circuit.
     """
 
     recipe: Recipe
@@ -230,6 +237,8 @@ def fit_dataset(
     def accuracies(layer_function: LayerFunction, parameters: Parameters) -> Accuracies:
         measure = (
             accuracy(layer_function, parameters, learned.wiring, part, topology)
+            if part.num_samples
+            else math.nan
             for part in (validation, test)
         )
         return Accuracies(*measure)
@@ -238,7 +247,8 @@ def fit_dataset(
     tables = harden_tables(recipe, learned.parameters)
     soft = accuracies(recipe.layer, learned.parameters)
     hardened = accuracies(lookup_layer(recipe.valence), tables)
-    error = None if recipe.is_circuit else _hardening_error(recipe, learned, tables, test, topology)
+    is_exact = recipe.is_circuit or test.num_samples == 0
+    error = None if is_exact else _hardening_error(recipe, learned, tables, test, topology)
     return Fitted(recipe, learned, tables, topology, encoder, soft, hardened, history, error)
 
 
@@ -274,10 +284,15 @@ def _outputs(
 def _accuracy_provenance(fitted: Fitted) -> dict[str, object]:
     error = fitted.hardening_error
     return {
-        "soft": dataclasses.asdict(fitted.soft),
-        "hardened": dataclasses.asdict(fitted.hardened),
+        "soft": _known(fitted.soft),
+        "hardened": _known(fitted.hardened),
         **({} if error is None else {"hardening_error": error}),
     }
+
+
+def _known(accuracies: Accuracies) -> dict[str, float]:
+    shares = dataclasses.asdict(accuracies)
+    return {name: share for name, share in shares.items() if not math.isnan(share)}
 
 
 def _learning_rates(history: list[Measurement]) -> list[dict[str, float]]:

@@ -1,11 +1,21 @@
 """What a data set is: samples, labels and their split into training, validation and test."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from trilut.data.arrays import (
+    array_names,
+    as_features,
+    as_labels,
+    as_weights,
+    class_texts,
+    column_names,
+    is_frame,
+)
 from trilut.errors import DataError
 
 __all__ = [
@@ -38,33 +48,54 @@ class Split:
         takes eight times the memory otherwise.
     y : int64 array [sample]
         Class of each sample.
+    weights : float64 array [sample], optional
+        How much each sample counts in training and when its result is chosen; without, all count
+        the same.
 
     Raises
     ------
     DataError
-        If there is no sample, if the shapes do not fit, or if a feature value is infinite.
+        If the shapes do not fit, if a feature value is infinite, or if a weight is no positive
+        number.
     """
 
     x: Samples
     y: Integers
+    weights: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         is_bytes = getattr(self.x, "dtype", None) == np.uint8
-        for name, dtype in (("x", np.uint8 if is_bytes else np.float64), ("y", np.int64)):
-            array = np.asarray(getattr(self, name), dtype=dtype)
-            # Nobody can write to a frozen array, so there is no need to copy it.
-            array = array.copy() if array.flags.writeable else array
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
-        if self.x.ndim != 2 or self.y.shape != self.x.shape[:1] or len(self.y) == 0:
+        self._freeze("x", np.uint8 if is_bytes else np.float64)
+        self._freeze("y", np.int64)
+        if self.x.ndim != 2 or self.y.shape != self.x.shape[:1]:
             raise DataError(
                 f"Samples have shape {self.x.shape} and labels {self.y.shape}, "
-                "expected (samples, features) and (samples,) with at least one sample"
+                "expected (samples, features) and (samples,)"
             )
         for sample, feature in [] if is_bytes else np.argwhere(np.isinf(self.x)):
             raise DataError(
                 f"Sample {sample} feature {feature} is {self.x[sample, feature]}, "
                 "expected a finite number, or NaN if it is missing"
+            )
+        if self.weights is not None:
+            self._freeze("weights", np.float64)
+            self._check_weights(self.weights)
+
+    def _freeze(self, name: str, dtype: type[np.number]) -> None:
+        array = np.asarray(getattr(self, name), dtype=dtype)
+        # Nobody can write to a frozen array, so there is no need to copy it.
+        array = array.copy() if array.flags.writeable else array
+        array.flags.writeable = False
+        object.__setattr__(self, name, array)
+
+    def _check_weights(self, weights: NDArray[np.float64]) -> None:
+        if weights.shape != self.y.shape:
+            raise DataError(
+                f"Weights have shape {weights.shape}, expected {self.y.shape} as the labels"
+            )
+        for sample in np.flatnonzero(~(np.isfinite(weights) & (weights > 0))):
+            raise DataError(
+                f"Sample {sample} has the weight {weights[sample]}, expected a positive number"
             )
 
     def __len__(self) -> int:
@@ -82,7 +113,8 @@ class Dataset:
     feature_names, class_names : tuple of str
         What the columns of ``x`` and the numbers in ``y`` stand for.
     train, validation, test : Split
-        Samples to learn from, to choose by, and to report.
+        Samples to learn from, to choose by, and to report. The last may be empty, where they are
+        kept elsewhere.
     seed : int, optional
         The seed that made the samples or the split; None if the split is the data's own.
     bayes_rate : float, optional
@@ -91,7 +123,8 @@ class Dataset:
     Raises
     ------
     DataError
-        If there are fewer than two classes, or a split has other features or other classes.
+        If there are fewer than two classes, if there is nothing to learn from or to choose by, or
+        if a split has other features or other classes.
     """
 
     name: str
@@ -110,6 +143,8 @@ class Dataset:
             )
         for name in ("train", "validation", "test"):
             split: Split = getattr(self, name)
+            if len(split) == 0 and name != "test":
+                raise DataError(f"Data set {self.name!r} has no samples in its split {name!r}")
             if split.x.shape[1] != self.num_features:
                 raise DataError(
                     f"Data set {self.name!r} has {split.x.shape[1]} features in its split "
@@ -120,6 +155,75 @@ class Dataset:
                     f"Data set {self.name!r} has the label {split.y[sample]} in sample {sample} "
                     f"of its split {name!r}, expected 0…{self.num_classes - 1}"
                 )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        x: ArrayLike,
+        y: ArrayLike,
+        *,
+        name: str = "(arrays)",
+        feature_names: Sequence[str] | None = None,
+        weights: ArrayLike | None = None,
+        validation: float = 0.2,
+        test: float = 0.2,
+        seed: int = 0,
+    ) -> "Dataset":
+        """Return a data set of samples [sample, feature] and their labels.
+
+        Parameters
+        ----------
+        x : array or frame
+            Numbers, NaN where one is missing.
+        y : array
+            Labels of any type.
+        feature_names : sequence of str, optional
+            By default the columns of a frame, or ``feature_0``, ``feature_1``, …
+        weights : array, optional
+            How much each sample counts. Those that count nothing are left out.
+        validation, test : float
+            Shares of the samples of each class to choose by and to report. Without any to choose
+            by, that is done by those that are learned from.
+        seed : int
+            Seed of the split.
+
+        Raises
+        ------
+        DataError
+            If the samples, labels or weights cannot be used, or are too few to split.
+        """
+        values = as_features(x)
+        names = tuple(feature_names or (column_names(x) if is_frame(x) else ()))
+        names = names or array_names(values.shape[1])
+        if len(names) != values.shape[1]:
+            raise DataError(f"X has {values.shape[1]} features but {len(names)} names")
+        classes, labels = as_labels(y, len(values))
+        counted = None if weights is None else as_weights(weights, len(values))
+        if counted is not None and not counted.all():
+            kept = np.flatnonzero(counted)
+            values, counted = values[kept], counted[kept]
+            found, labels = np.unique(labels[kept], return_inverse=True)
+            classes = classes[found]
+        if len(classes) < 2:
+            raise DataError(
+                f"y has the one class {classes.tolist()[0]!r}, expected at least 2 classes"
+            )
+        shares = [share for share in (1 - validation - test, validation, test) if share]
+        parts = iter(_shuffled_shares(name, labels, seed, tuple(shares)))
+
+        def split(part: Integers) -> Split:
+            return Split(values[part], labels[part], None if counted is None else counted[part])
+
+        train = split(next(parts))
+        return cls(
+            name,
+            names,
+            class_texts(classes.tolist()),
+            train,
+            split(next(parts)) if validation else train,
+            split(next(parts) if test else labels[:0]),
+            seed,
+        )
 
     @property
     def num_features(self) -> int:
@@ -193,6 +297,10 @@ def _shuffled_shares(
     return shuffled
 
 
+def _largest_class(split: Split) -> float | None:
+    return float(np.bincount(split.y).max() / len(split)) if len(split) else None
+
+
 def dataset_facts(dataset: Dataset) -> dict[str, Any]:
     """Return what can be said of a data set, as JSON can hold it.
 
@@ -208,7 +316,7 @@ def dataset_facts(dataset: Dataset) -> dict[str, Any]:
         "features": list(dataset.feature_names),
         "classes": list(dataset.class_names),
         "samples": {name: len(getattr(dataset, name)) for name in ("train", "validation", "test")},
-        "largest_class": float(np.bincount(dataset.test.y).max() / len(dataset.test)),
+        "largest_class": _largest_class(dataset.test),
         "type": str(x.dtype),
         "range": [float(present.min()), float(present.max())] if present.size else [0.0, 0.0],
         "missing": float(is_missing.mean()),

@@ -13,7 +13,7 @@ from trilut.circuit.head import Decisions
 from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset, Split
 from trilut.data.dataset import Samples
-from trilut.errors import NetlistError
+from trilut.errors import DataError, NetlistError
 from trilut.measure.matching import cannot_classify, samples_for
 from trilut.measure.metrics import (
     abstained_fraction,
@@ -161,9 +161,12 @@ def evaluate_split(netlist: Netlist, split: Split, *, engine: str = "fast") -> E
     NetlistError
         If the netlist has no encoder or no head.
     DataError
-        If the split has other features than the netlist.
+        If the split has other features than the netlist, or no samples.
     """
     from trilut.sim import evaluate
+
+    if len(split) == 0:
+        raise DataError("There are no samples to measure the circuit on")
 
     if netlist.encoder is None or netlist.head is None:
         raise cannot_classify(netlist)
