@@ -223,3 +223,66 @@ def test_range_that_cannot_be_spread(lowest, highest):
 def test_value_far_above_those_that_were_trained_on_is_clamped():
     encoder = fit_encoder(column(0, 1e-300), ("f",), thresholds=1, delta=0.0)
     np.testing.assert_array_equal(encoder.encode(column(-1e300, 1e300)), [[-1], [1]])
+
+
+def balanced(x, thresholds, delta=0.0, bits=8):
+    return fit_encoder(x, ("f",), thresholds=thresholds, delta=delta, spacing="balanced", bits=bits)
+
+
+def test_balanced_thresholds_are_about_quantiles():
+    x = np.random.default_rng(0).exponential(size=(4000, 1))
+    above = (balanced(x, 7).encode(x) > 0).mean(axis=0)
+    np.testing.assert_allclose(above, np.arange(7, 0, -1) / 8, atol=0.26 / 8)
+
+
+def test_balanced_thresholds_of_a_column_that_is_mostly_zero():
+    generator = np.random.default_rng(0)
+    x = np.where(generator.random((4000, 1)) < 0.9, 0.0, generator.lognormal(size=(4000, 1)))
+    encoder = balanced(x, 7)
+    assert encoder.num_trits == 7
+    others = x[x > 0][:, None]
+    above = (encoder.encode(others) > 0).mean(axis=0)
+    # One part is the zeros; the others share the rest.
+    np.testing.assert_allclose(above, np.arange(7, 0, -1) / 7, atol=0.3 / 7)
+    assert encoder.encode([[0.0]]).tolist() == [[-1] * 7]
+
+
+@pytest.mark.parametrize("values", [(0, 1, 5), (-3, 0, 2), (1990, 2000, 2020), (0.5, 0.75, 9.5)])
+@pytest.mark.parametrize("delta", [0.0, 0.25])
+def test_balanced_thresholds_between_any_two_of_few_values(values, delta):
+    x = np.repeat(column(*values), [1000, 2, 1], axis=0)
+    encoder = balanced(x, 7, delta)
+    assert encoder.encode(column(*values)).tolist() == [[-1, -1], [1, -1], [1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("values", "bits", "offset"), [((0, 15), 4, 0), ((-4, 3), 3, 4), ((1000, 1255), 8, -1000)]
+)
+def test_balanced_thresholds_leave_whole_numbers_what_they_are(values, bits, offset):
+    lowest, highest = values
+    feature = balanced(np.arange(lowest, highest + 1.0)[:, None], 7).features[0]
+    assert (feature.bits, feature.scale, feature.offset) == (bits, 1, offset)
+
+
+def test_balanced_thresholds_are_round():
+    encoder = balanced(np.arange(256.0)[:, None], 7)
+    assert encoder.low.tolist() == [32, 64, 96, 128, 160, 192, 224]
+
+
+def test_balanced_thresholds_use_the_integers_where_the_samples_are():
+    # One of ten thousand lies so far out that eight bits over the range would tell nothing else.
+    x = np.concatenate([np.random.default_rng(0).normal(size=(9999, 1)), column(1e9)])
+    encoder = balanced(x, 15)
+    assert encoder.num_trits == 15
+    assert encoder.encode(column(1e9)).tolist() == [[1] * 15]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("bits", [1, 3, 8])
+def test_balanced_thresholds_lie_within_the_integers(seed, bits):
+    generator = np.random.default_rng(seed)
+    x = generator.normal(size=(200, 1)).round(int(generator.integers(3)))
+    encoder = balanced(x, int(generator.integers(1, 20)), generator.random(), bits)
+    assert encoder.low.min() >= 1
+    assert encoder.high.max() <= encoder.features[0].maximum
+    assert encoder.num_trits >= 1

@@ -12,6 +12,7 @@ from trilut.training.settings.groups import Augmentation, Course, Encoding, Netw
 from trilut.training.settings.recipes import RECIPES, Hard, RecipeSettings
 from trilut.training.settings.registry import NamedSettings, Registry
 from trilut.training.settings.setting import Setting, Settings, did_you_mean, settings_of
+from trilut.training.settings.tables import Effort
 from trilut.training.settings.wirings import WIRINGS, RandomWiring, WiringSettings
 
 if TYPE_CHECKING:
@@ -79,12 +80,26 @@ class TrainingConfig:
         return _make({}, settings)
 
     @classmethod
-    def for_dataset(cls, dataset: "Dataset", **settings: Any) -> "TrainingConfig":
+    def for_dataset(
+        cls, dataset: "Dataset", *, effort: Effort = "normal", **settings: Any
+    ) -> "TrainingConfig":
         """Return the defaults for a data set, with some settings changed as by :meth:`of`.
 
         A default for the data set that the chosen recipe or wiring does not have is left out.
+
+        Parameters
+        ----------
+        effort : str
+            How long to train on a table; see :mod:`trilut.training.settings.tables`.
         """
-        return _make(dataset_settings(dataset.name, dataset.num_classes), settings)
+        defaults = dataset_settings(
+            dataset.name,
+            len(dataset.train),
+            dataset.num_features,
+            dataset.num_classes,
+            effort=effort,
+        )
+        return _make(defaults, settings)
 
     @property
     def parts(self) -> tuple[Settings, ...]:

@@ -19,6 +19,10 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Samples = NDArray[np.number]
 
+# How far a balanced threshold may be moved to a rounder integer, as a part of the distance between
+# two of them.
+_TOLERANCE = 0.25
+
 
 @dataclass(frozen=True, slots=True)
 class EncodingMeasure:
@@ -71,9 +75,12 @@ def fit_encoder(
         Width of the UNKNOWN band as a share of the distance between thresholds: 0 for none, 1 for
         bands that touch.
     spacing : str
-        What a position is a share of: of the range (``uniform``) or of the samples (``quantile``).
+        What a position is a share of: of the range (``uniform``), of the samples (``quantile``), or
+        of the samples with no value counted for more than one part (``balanced``). Balanced
+        thresholds lie between values that occur, and a column of few values has one between any
+        two.
     bits : int
-        Width of the integers.
+        Width of the integers; with balanced thresholds the largest width.
     valence : int
         3, or 2 for an encoder whose trits are never 0, not even for a missing feature. Then
         ``delta`` must be 0.
@@ -95,9 +102,14 @@ def fit_encoder(
     pairs: list[Integers] = []
     # Feature by feature: as floating-point numbers, all pixels of CIFAR-10 would take gigabytes.
     for column, name in zip(x.T, names, strict=True):
-        feature = _fit_feature(column.astype(np.float64), name, bits)
-        values, valid = _integers(feature, column)
-        pair = _fit_thresholds(values[valid], thresholds, delta, spacing)
+        numbers = column.astype(np.float64)
+        if spacing == "balanced":
+            feature, pair = _fit_balanced(numbers, name, thresholds, delta, bits)
+            values, valid = _integers(feature, column)
+        else:
+            feature = _fit_feature(numbers, name, bits)
+            values, valid = _integers(feature, column)
+            pair = _fit_thresholds(values[valid], thresholds, delta, spacing)
         features.append(feature)
         pairs.append(
             _telling(pair, values[valid], int(np.count_nonzero(~valid)), missing, minority)
@@ -132,6 +144,100 @@ def measure_encoding(encoder: Encoder, dataset: Dataset) -> EncodingMeasure:
     )
 
 
+def _fit_balanced(
+    column: Floats, name: str, thresholds: int, delta: float, bits: int
+) -> tuple[Feature, Integers]:
+    """Return the integers of a column and its balanced thresholds [low or high, trit].
+
+    A threshold may lie a little beside its position, where it has more zeros at its end: those bits
+    need not be compared.
+    """
+    values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+    if len(values) < 2:
+        return _fit_feature(column, name, bits), np.zeros((2, 1), dtype=np.int64)
+    centre, first, last = _places(counts, thresholds, delta)
+    feature = _balanced_feature(name, values, centre, bits)
+    integers = _integers(feature, values)[0]
+    # Where few integers stand for many values, the lowest one is still below every threshold.
+    return feature, np.maximum(_roundest(integers[first - 1], integers[last]), 1)
+
+
+def _places(counts: Integers, thresholds: int, delta: float) -> tuple[Integers, Integers, Integers]:
+    """Return between which distinct values thresholds lie, and may lie at the least and the most.
+
+    Parameters
+    ----------
+    counts : int64 array [value]
+        How often each distinct value occurs, from the smallest value to the largest.
+
+    Returns
+    -------
+    three int64 arrays [low or high, trit]
+        The first value above each threshold, 1 … number of values − 1.
+    """
+    parts = thresholds + 1
+    if len(counts) <= parts:
+        each = np.arange(1, len(counts))
+        places = np.stack([each, each])
+        return places, places, places
+    weights = _capped(counts.astype(np.float64), parts)
+    share = np.cumsum(weights)[:-1] / weights.sum()
+    middle = np.arange(1, parts)
+    position = np.stack([middle - delta / 2, middle + delta / 2])
+    # Moved by so much, neighbouring thresholds of one kind stay apart.
+    moved = (position, position - _TOLERANCE, position + _TOLERANCE)
+    centre, first, last = (
+        np.searchsorted((share[1:] + share[:-1]) / 2, each / parts) + 1 for each in moved
+    )
+    return centre, first, last
+
+
+def _capped(counts: Floats, parts: int) -> Floats:
+    """Return counts of which none is more than one of so many equal parts of their sum.
+
+    There are more counts than parts, so there is a bound above 0 to cut the largest ones to.
+    """
+    falling = np.sort(counts)[::-1]
+    rest = counts.sum() - np.concatenate([[0.0], np.cumsum(falling)[: parts - 1]])
+    bounds = rest / np.arange(parts, 0, -1)
+    # With so many of the largest ones cut, the bound is right if the next one is within it.
+    return np.minimum(counts, bounds[np.argmax(falling[:parts] <= bounds)])
+
+
+def _balanced_feature(name: str, values: Floats, places: Integers, bits: int) -> Feature:
+    """Return the integers that stand for values with thresholds at some places among them.
+
+    Whole numbers that fit stay what they are or are counted from the smallest, in as few bits as
+    they need. Others are spread so that the thresholds take up all the integers; what lies beyond
+    is clamped, and no trit can tell.
+    """
+    base = float(values[0]) if values[0] < 0 or values[-1] >= 1 << bits else 0.0
+    if np.all(values == np.floor(values)) and values[-1] - base < 1 << bits:
+        return Feature(name, max(1, int(values[-1] - base).bit_length()), offset=0.0 - base)
+    cuts = values[places - 1] / 2 + values[places] / 2
+    lowest, highest = float(cuts.min()), float(cuts.max())
+    half = float(1 << bits - 1)
+    if lowest == highest or bits == 1:
+        # One threshold lies amid the integers.
+        middle = float(np.median(cuts))
+        scale = half / max(float(values[-1]) - middle, middle - float(values[0]))
+        offset = half - middle * scale
+    else:
+        scale = (2 * half - 2) / (highest - lowest)
+        offset = 1.0 - lowest * scale
+    _check_scale(name, scale, float(values[0]), float(values[-1]), bits)
+    return Feature(name, bits, scale=scale, offset=offset)
+
+
+def _roundest(above: Integers, upto: Integers) -> Integers:
+    """Return the integers with the most zeros at their ends, above some bounds and up to others."""
+    best = upto
+    for zeros in range(1, 33):
+        rounded = upto >> zeros << zeros
+        best = np.where(rounded > above, rounded, best)
+    return best
+
+
 def _fit_feature(column: Floats, name: str, bits: int) -> Feature:
     """Return the affine scale that spreads a column over the integers of ``bits`` bits."""
     present = column[~np.isnan(column)]
@@ -145,12 +251,16 @@ def _fit_feature(column: Floats, name: str, bits: int) -> Feature:
     if lowest == highest:
         return Feature(name, bits, offset=levels // 2 - lowest)
     scale = levels / (highest - lowest)
+    _check_scale(name, scale, lowest, highest, bits)
+    return Feature(name, bits, scale=scale, offset=0.0 - lowest * scale)
+
+
+def _check_scale(name: str, scale: float, lowest: float, highest: float, bits: int) -> None:
     if not 0 < scale < math.inf:
         raise DataError(
             f"Feature {name!r} has values from {lowest:g} to {highest:g}, which double precision "
             f"cannot spread over {bits} bits; rescale it"
         )
-    return Feature(name, bits, scale=scale, offset=0.0 - lowest * scale)
 
 
 def _integers(feature: Feature, column: Samples) -> tuple[Integers, NDArray[np.bool_]]:

@@ -16,5 +16,6 @@ Start: TypeAlias = Literal["normal", "pass-through"]
 NoiseKind: TypeAlias = Literal["normal", "gumbel"]
 """Whether noise is added to the entries of a table, or they are drawn among the truth values."""
 
-Spacing: TypeAlias = Literal["uniform", "quantile"]
-"""Whether thresholds cut the range of a feature or its samples into equal parts."""
+Spacing: TypeAlias = Literal["uniform", "quantile", "balanced"]
+"""What thresholds cut into equal parts: the range of a feature, its samples, or these with no value
+counted for more than one part."""

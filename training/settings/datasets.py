@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from trilut.training.settings.tables import Effort, table_settings
+
 __all__ = ["dataset_settings"]
 
 # About the smallest layers that reach what larger ones do, chosen on validation accuracy.
@@ -33,11 +35,26 @@ _SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def dataset_settings(name: str, num_classes: int) -> dict[str, Any]:
+def dataset_settings(
+    name: str,
+    num_samples: int,
+    num_features: int,
+    num_classes: int,
+    *,
+    effort: Effort = "normal",
+) -> dict[str, Any]:
     """Return the settings that suit a data set, by their flat names.
 
-    One that is not known by its name gets two wide layers and 32 outputs per class.
+    Parameters
+    ----------
+    name : str
+        One that is known has settings of its own; all else is a table.
+    num_samples : int
+        Samples of the training split.
+    effort : str
+        How long to train on a table.
     """
-    outputs = 32 * num_classes
-    general = {"layers": (max(256, outputs), max(256, outputs), outputs)}
-    return dict(_SETTINGS.get(name.partition(":")[0], general))
+    known = _SETTINGS.get(name.partition(":")[0])
+    if known is not None:
+        return dict(known)
+    return table_settings(num_samples, num_features, num_classes, effort=effort)

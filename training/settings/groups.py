@@ -84,7 +84,7 @@ class Encoding(Settings):
         Width of the UNKNOWN band as a share of the distance between thresholds; 0 where the valence
         is even.
     spacing : str
-        ``uniform`` or ``quantile`` thresholds.
+        ``uniform``, ``quantile`` or ``balanced`` thresholds; see :func:`fit_encoder`.
     minority : float
         Share of the training samples that have to differ from the most frequent value of a trit,
         or it is left out.
@@ -96,7 +96,9 @@ class Encoding(Settings):
     bits: int = setting(8, within(1, 32), option="bits of each feature", metavar="N")
     delta: float = setting(0.25, SHARE, option="width of the UNKNOWN band, 0…1", metavar="D")
     spacing: Spacing = setting(
-        "uniform", option="what the thresholds cut into equal parts: the range or the samples"
+        "uniform",
+        option="what the thresholds cut into equal parts: the range, the samples, or these with no "
+        "value counted for more than one part",
     )
     minority: float = setting(
         0.0, SHARE, option="leave out trits that fewer samples differ in", metavar="P"
