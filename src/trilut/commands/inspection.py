@@ -50,6 +50,7 @@ def add_info(commands: Any) -> None:
 def _info(args: argparse.Namespace) -> None:
     from trilut.measure.analysis import analyze
     from trilut.report.analysis import analysis_tables
+    from trilut.report.origin import origin_rows
     from trilut.report.summary import netlist_facts, netlist_rows, plain
     from trilut.report.tables import two_columns
 
@@ -57,7 +58,9 @@ def _info(args: argparse.Namespace) -> None:
     facts = netlist_facts(netlist)
     estimates = _estimates(netlist, args.pipeline)
     guesses = {f"estimate, {part}": guess.text for part, guess in estimates.items()}
-    tables = [two_columns(netlist.name, netlist_rows(facts) | guesses)]
+    rows = netlist_rows(facts) | origin_rows(netlist.provenance) | guesses
+    tables = [two_columns(netlist.name, rows)]
+    facts["provenance"] = dict(netlist.provenance)
     facts["estimate"] = {part: guess.to_dict() for part, guess in estimates.items()}
     analysis = analyze(netlist)
     if analysis is not None:

@@ -28,8 +28,15 @@ from trilut.report.figures import (
     training_figure,
     unknown_figure,
 )
+from trilut.report.origin import origin_rows
 from trilut.report.page import machine_facts, render_page, write_page
-from trilut.report.summary import accuracy_document, accuracy_rows, netlist_facts, plain
+from trilut.report.summary import (
+    accuracy_document,
+    accuracy_rows,
+    netlist_facts,
+    netlist_rows,
+    plain,
+)
 from trilut.report.verification import verification_cards, verification_rows
 
 __all__ = ["Report", "make_report", "write_report"]
@@ -151,6 +158,7 @@ def _page(report: Report, netlist: Netlist, split: Split | None) -> str:
         "accuracy": ("Test set and training", figures),
         "circuit": ("Circuit", split),
         "gates": ("Gates", analysis),
+        "origin": ("Netlist and training", report.document["netlist"]),
         "verification": ("Verification", report.document["verification"]),
         "synthesis": (f"Synthesis on {synthesis['target']}" if synthesis else "", synthesis),
         "machine": ("Machine and tools", report.document["environment"]),
@@ -161,6 +169,7 @@ def _page(report: Report, netlist: Netlist, split: Split | None) -> str:
         cards=report.cards,
         sections={name: title for name, (title, content) in titles.items() if content},
         summary=report.parts,
+        origin=netlist_rows(report.document["netlist"]) | origin_rows(netlist.provenance),
         figures=figures,
         is_without_gap=_is_without_gap(report),
         gate_tables=[] if analysis is None else analysis_tables(analysis),
