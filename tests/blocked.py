@@ -9,10 +9,27 @@ import sys
 import traceback
 
 
+class Without:
+    """A finder of modules that does not find some.
+
+    Nothing is left in sys.modules, where packages look to see what is there.
+    """
+
+    def __init__(self, finder, modules):
+        self.finder, self.modules = finder, modules
+
+    def find_spec(self, name, path=None, target=None):
+        """Return what a module is loaded from, None if it is hidden."""
+        is_hidden = name.partition(".")[0] in self.modules
+        return None if is_hidden else self.finder.find_spec(name, path, target)
+
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
+
 def block(modules: list[str], packages: list[str], programs: list[str]) -> None:
     """Hide modules from imports, packages from their metadata, and programs from PATH."""
-    for name in modules:
-        sys.modules[name] = None
+    sys.meta_path[:] = [Without(finder, modules) for finder in sys.meta_path]
     find, which = importlib.metadata.Distribution.from_name, shutil.which
 
     def from_name(name: str) -> importlib.metadata.Distribution:

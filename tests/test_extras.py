@@ -24,7 +24,7 @@ GATE = ROOT / "tests" / "regression" / "one_gate.trilut"
 NET = ROOT / "tests" / "regression" / "ternary_two_classes.trilut"
 # Of the core, and one that comes with cocotb.
 NOT_OF_AN_EXTRA = {"numpy", "rich", "find_libpython", "trilut"}
-EXTRAS = ("data", "training", "hdl", "sim", "synth", "boards", "report", "verify")
+EXTRAS = ("data", "frames", "training", "hdl", "sim", "synth", "boards", "report", "verify")
 
 
 def requirements(extra, *, nested=False):

@@ -1,6 +1,7 @@
 """Fitting an encoder to data: the integers that stand for features, and their thresholds."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,6 +58,7 @@ def fit_encoder(
     bits: int = 8,
     valence: int = 3,
     minority: float = 0.0,
+    categories: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Encoder:
     """Fit integers and thresholds to training samples [sample, feature], NaN where missing.
 
@@ -87,6 +89,8 @@ def fit_encoder(
     minority : float
         A trit is left out if fewer than this share of the samples differ from its most frequent
         value.
+    categories : mapping, optional
+        The categories of each column of texts: a feature ``COLUMN=CATEGORY`` is one bit.
 
     Raises
     ------
@@ -98,16 +102,19 @@ def fit_encoder(
     if valence == 2 and delta != 0:
         raise ValueError(f"A binary encoder has no UNKNOWN band, so delta must be 0, not {delta}")
     missing = 0 if valence == 3 else -1
+    known = dict(categories or {})
+    is_category = {f"{column}={text}" for column, texts in known.items() for text in texts}
     features: list[Feature] = []
     pairs: list[Integers] = []
     # Feature by feature: as floating-point numbers, all pixels of CIFAR-10 would take gigabytes.
     for column, name in zip(x.T, names, strict=True):
+        width = 1 if name in is_category else bits
         numbers = column.astype(np.float64)
         if spacing == "balanced":
-            feature, pair = _fit_balanced(numbers, name, thresholds, delta, bits)
+            feature, pair = _fit_balanced(numbers, name, thresholds, delta, width)
             values, valid = _integers(feature, column)
         else:
-            feature = _fit_feature(numbers, name, bits)
+            feature = _fit_feature(numbers, name, width)
             values, valid = _integers(feature, column)
             pair = _fit_thresholds(values[valid], thresholds, delta, spacing)
         features.append(feature)
@@ -118,7 +125,7 @@ def fit_encoder(
     if len(source) == 0:
         raise DataError("No feature tells the training samples apart, so there is nothing to learn")
     low, high = np.concatenate(pairs, axis=1)
-    return Encoder(tuple(features), source, low, high, missing=missing)
+    return Encoder(tuple(features), source, low, high, missing=missing, categories=known)
 
 
 def equal_information(encoder: Encoder) -> Encoder:
@@ -130,7 +137,7 @@ def equal_information(encoder: Encoder) -> Encoder:
     """
     twice = np.stack([np.tile(encoder.feature, 2), np.append(encoder.low, encoder.high)])
     feature, threshold = np.unique(twice, axis=1)
-    return Encoder(encoder.features, feature, threshold, threshold, missing=-1)
+    return Encoder(encoder.features, feature, threshold, threshold, -1, encoder.categories)
 
 
 def measure_encoding(encoder: Encoder, dataset: Dataset) -> EncodingMeasure:

@@ -321,5 +321,6 @@ def _fit_encoder(dataset: Dataset, config: TrainingConfig) -> Encoder:
         dataset.train.x,
         dataset.feature_names,
         valence=3 if config.recipe.valence % 2 else 2,
+        categories=dataset.categories,
         **dataclasses.asdict(config.encoding),
     )

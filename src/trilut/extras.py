@@ -11,6 +11,8 @@ __all__ = ["PACKAGES", "PROGRAMS", "explained", "missing", "require"]
 PACKAGES = {
     "sklearn": ("scikit-learn", "data"),
     "PIL": ("pillow", "data"),
+    "narwhals": ("narwhals", "frames"),
+    "pyarrow": ("pyarrow", "frames"),
     "jax": ("jax", "training"),
     "optax": ("optax", "training"),
     "jaxtyping": ("jaxtyping", "training"),

@@ -1,6 +1,7 @@
 """The encoder: from feature values to trits, in integers so that hardware agrees bit for bit."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -97,6 +98,10 @@ class Encoder:
         The thresholds, low ≤ high; equal ones give a trit that is never 0.
     missing : int
         0 (UNKNOWN), or −1 for binary circuits, which have no UNKNOWN.
+    categories : mapping
+        The categories of each column of texts that features are made from. The feature
+        ``COLUMN=CATEGORY`` is 1 if the column holds that category, 0 if it holds another one of
+        these, and missing otherwise. They say how samples are prepared; the circuit takes features.
 
     Raises
     ------
@@ -110,6 +115,7 @@ class Encoder:
     low: NDArray[np.int64]
     high: NDArray[np.int64]
     missing: int = 0
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("feature", "low", "high"):

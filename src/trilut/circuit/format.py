@@ -155,7 +155,7 @@ def _most_values(text: str) -> int:
 def _encoder_document(encoder: Encoder | None) -> dict[str, object] | None:
     if encoder is None:
         return None
-    return {
+    document: dict[str, object] = {
         "features": [
             {
                 "name": feature.name,
@@ -171,6 +171,9 @@ def _encoder_document(encoder: Encoder | None) -> dict[str, object] | None:
         "high": encoder.high.tolist(),
         "missing": encoder.missing,
     }
+    if encoder.categories:
+        document["categories"] = {name: list(known) for name, known in encoder.categories.items()}
+    return document
 
 
 def _head_document(head: Head | None) -> dict[str, object] | None:
@@ -308,7 +311,14 @@ def _read_encoder(document: dict[str, Any]) -> Encoder:
         low=_integers(document, "low", "encoder"),
         high=_integers(document, "high", "encoder"),
         missing=_member(document, "missing", int, "encoder"),
+        categories=_read_categories(document),
     )
+
+
+def _read_categories(document: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    # Files that were written before there were categories have none.
+    known = _member({"categories": {}, **document}, "categories", dict, "encoder")
+    return {column: tuple(_elements(known, column, str, "encoder.categories")) for column in known}
 
 
 def _read_feature(document: dict[str, Any], where: str) -> Feature:

@@ -1,7 +1,8 @@
 """What a data set is: samples, labels and their split into training, validation and test."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ from trilut.data.arrays import (
     column_names,
     is_frame,
 )
+from trilut.data.columns import Table, number_text, text_column
+from trilut.data.frames import frame_table
+from trilut.data.selection import TableOptions, feature_values, select_features
 from trilut.errors import DataError
 
 __all__ = [
@@ -24,9 +28,12 @@ __all__ = [
     "Integers",
     "Samples",
     "Split",
+    "are_too_many",
     "dataset_facts",
     "hold_back",
+    "number_classes",
     "share_out",
+    "table_dataset",
 ]
 
 MAX_BYTES = 1 << 30
@@ -119,6 +126,11 @@ class Dataset:
         The seed that made the samples or the split; None if the split is the data's own.
     bayes_rate : float, optional
         The best accuracy that any classifier can have, where the distribution is known.
+    categories : mapping
+        The categories of each column of texts. The feature ``COLUMN=CATEGORY`` is 1 for a category,
+        0 for another one of its column, and missing for all else.
+    notes : tuple of str
+        What to tell the user of the data, such as columns that were left out.
 
     Raises
     ------
@@ -135,6 +147,8 @@ class Dataset:
     test: Split
     seed: int | None = None
     bayes_rate: float | None = None
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.num_classes < 2:
@@ -225,6 +239,49 @@ class Dataset:
             seed,
         )
 
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        label: str | ArrayLike,
+        *,
+        name: str = "frame",
+        seed: int = 0,
+        drop: Sequence[str] = (),
+        features: Sequence[str] | None = None,
+        categories: Sequence[str] = (),
+    ) -> "Dataset":
+        """Make a data set of a data frame, split by seed as that of a file is.
+
+        Parameters
+        ----------
+        frame : data frame
+            One of pandas, polars, or another library that narwhals knows. Texts, categories and
+            logical values become one feature per category.
+        label : str or array [row]
+            The column of the classes, or the class of each row.
+        drop, features, categories : sequence of str
+            Columns to leave out, to use, and to take as categories though they are numbers; see
+            :class:`trilut.data.selection.TableOptions`.
+
+        Raises
+        ------
+        DataError
+            If the frame cannot be used.
+        ToolError
+            If narwhals is not installed.
+        """
+        table = frame_table(frame, name)
+        options = TableOptions(
+            label if isinstance(label, str) else None,
+            tuple(drop),
+            None if features is None else tuple(features),
+            tuple(categories),
+        )
+        if isinstance(label, str):
+            return table_dataset(name, table, options, seed)
+        return table_dataset(name, table, options, seed, labels=np.asarray(label))
+
     @property
     def num_features(self) -> int:
         """Number of features."""
@@ -234,6 +291,100 @@ class Dataset:
     def num_classes(self) -> int:
         """Number of classes."""
         return len(self.class_names)
+
+
+def table_dataset(
+    name: str,
+    table: Table,
+    options: TableOptions,
+    seed: int,
+    *,
+    labels: NDArray[Any] | None = None,
+) -> Dataset:
+    """Make a data set of a table, split by seed; categories are those of the training samples.
+
+    Parameters
+    ----------
+    labels : array [row], optional
+        The class of each row; by default a column is.
+
+    Raises
+    ------
+    DataError
+        If the table cannot be used.
+    """
+    label = None if labels is not None else options.label or tuple(table.columns)[-1]
+    if label is None:
+        classes, y = _given_classes(name, table, labels)
+    else:
+        classes, y = _class_column(table, label)
+    parts = _shuffled_shares(name, y, seed, (0.6, 0.2, 0.2))
+    chosen = select_features(table, options, label=label, rows=parts[0])
+    train, validation, test = (
+        Split(feature_values(table, chosen.names, chosen.categories, part), y[part])
+        for part in parts
+    )
+    return Dataset(
+        name,
+        chosen.names,
+        classes,
+        train,
+        validation,
+        test,
+        seed,
+        categories=chosen.categories,
+        notes=chosen.notes,
+    )
+
+
+def _given_classes(
+    name: str, table: Table, labels: NDArray[Any] | None
+) -> tuple[tuple[str, ...], Integers]:
+    texts = [] if labels is None else [str(label) for label in labels.ravel().tolist()]
+    if len(texts) != len(table):
+        raise DataError(f"{name!r} has {len(table)} samples but {len(texts)} labels")
+    return _class_column(Table(name, {"label": text_column(texts)}), "label")
+
+
+def _class_column(table: Table, label: str) -> tuple[tuple[str, ...], Integers]:
+    """Return the names of the classes, and the class of each row.
+
+    Raises
+    ------
+    DataError
+        If a row has no class, or there are so many that they can hardly be classes.
+    """
+    column = table.labels(label)
+    if len(table) == 0:
+        raise DataError(f"{table.title!r} has no samples")
+    assert column.texts is not None
+    classes, order = number_classes(column.texts)
+    if are_too_many(classes, len(table)):
+        raise DataError(
+            f"{table.title!r} has {len(classes)} different values in the column {label!r} "
+            f"of {len(table)} samples, expected classes; name another column with --label"
+        )
+    return classes, order[column.values.astype(np.intp)]
+
+
+def are_too_many(classes: tuple[str, ...], num_samples: int) -> bool:
+    """Return whether labels are so many that they can hardly be classes."""
+    return len(classes) > max(2, num_samples // 2)
+
+
+def number_classes(labels: Sequence[str]) -> tuple[tuple[str, ...], Integers]:
+    """Return the names of the classes, sorted as numbers if they all are, and the labels."""
+    found, y = np.unique(np.array(labels), return_inverse=True)
+    names = [str(text) for text in found]
+    try:
+        values = [float(name) for name in names]
+    except ValueError:
+        values = [math.nan]
+    if not np.isfinite(values).all():
+        return tuple(names), y.astype(np.int64)
+    # 1 and 1.0 are one class.
+    numbers, order = np.unique(values, return_inverse=True)
+    return tuple(map(number_text, numbers.tolist())), order[y].astype(np.int64)
 
 
 def share_out(

@@ -9,7 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trilut.archive import read_arrays
-from trilut.data.dataset import MAX_BYTES, Dataset, Integers, Samples, Split, hold_back, share_out
+from trilut.data.columns import is_missing
+from trilut.data.dataset import (
+    MAX_BYTES,
+    Dataset,
+    Integers,
+    Samples,
+    Split,
+    are_too_many,
+    hold_back,
+    number_classes,
+    share_out,
+)
 from trilut.data.images import (
     CIFAR10_CLASSES,
     Bytes,
@@ -19,7 +30,7 @@ from trilut.data.images import (
     parse_idx,
     pixel_names,
 )
-from trilut.data.tables import are_too_many, is_missing, load_table, number_classes
+from trilut.data.tables import load_table
 from trilut.errors import DataError, FormatError
 from trilut.files import decompress, read_bytes
 

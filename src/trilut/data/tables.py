@@ -12,21 +12,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from trilut.data.dataset import MAX_BYTES, Dataset, Integers, share_out
+from trilut.data.columns import is_missing
+from trilut.data.dataset import MAX_BYTES, Dataset, are_too_many, number_classes, share_out
 from trilut.errors import DataError
 from trilut.files import decompress, read_bytes
 
 __all__ = [
     "TextTable",
-    "are_too_many",
-    "is_missing",
     "load_table",
-    "number_classes",
     "read_table",
 ]
-
-_MISSING = {"", "?", "na", "n/a", "nan", "null", "none"}
-"""What stands for a missing value, in lower case."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,34 +207,6 @@ def load_table(name: str, path: Path, label: str | None, seed: int) -> Dataset:
         )
     names = tuple(table.header[column] for column in features)
     return share_out(name, names, classes, table.numbers(features), y, seed)
-
-
-def is_missing(text: str) -> bool:
-    """Return whether a text stands for a missing value."""
-    return text.strip().lower() in _MISSING
-
-
-def are_too_many(classes: tuple[str, ...], num_samples: int) -> bool:
-    """Return whether labels are so many that they can hardly be classes."""
-    return len(classes) > max(2, num_samples // 2)
-
-
-def number_classes(labels: list[str]) -> tuple[tuple[str, ...], Integers]:
-    """Return the names of the classes, sorted as numbers if they all are, and the labels."""
-    found, y = np.unique(np.array(labels), return_inverse=True)
-    names = [str(text) for text in found]
-    try:
-        values = [float(name) for name in names]
-    except ValueError:
-        values = [math.nan]
-    if not np.isfinite(values).all():
-        return tuple(names), y.astype(np.int64)
-    # 1 and 1.0 are one class.
-    numbers, order = np.unique(values, return_inverse=True)
-    texts = [
-        str(int(number)) if number.is_integer() else str(number) for number in numbers.tolist()
-    ]
-    return tuple(texts), order[y].astype(np.int64)
 
 
 def _check_header(header: tuple[str, ...], title: str) -> None:

@@ -9,9 +9,11 @@ import numpy as np
 
 from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset, Split, load_dataset
+from trilut.data.columns import Table
 from trilut.data.dataset import Integers, Samples
 from trilut.data.files import split_label
 from trilut.data.names import dataset_path
+from trilut.data.selection import feature_values
 from trilut.data.tables import read_table
 from trilut.errors import DataError, NetlistError
 
@@ -23,6 +25,7 @@ __all__ = [
     "is_own_file",
     "netlist_dataset",
     "samples_for",
+    "table_features",
     "table_samples",
 ]
 
@@ -121,6 +124,24 @@ def table_samples(netlist: Netlist, name: str) -> Split:
     # Not as numbers: 1 and 1.0 may be two classes of the netlist.
     classes, y = np.unique(table.labels(table.column(label)), return_inverse=True)
     return Split(x, _class_numbers(netlist, name, tuple(classes.tolist()), y))
+
+
+def table_features(netlist: Netlist, table: Table) -> Samples:
+    """Return the rows of a table as samples of a netlist: columns by name, categories as it has.
+
+    A category that the netlist does not know is missing, and so UNKNOWN to the circuit.
+
+    Raises
+    ------
+    NetlistError
+        If the netlist has no encoder.
+    DataError
+        If a column is not there, or holds texts where the netlist reads numbers.
+    """
+    if netlist.encoder is None:
+        raise NetlistError(f"Netlist {netlist.name!r} has no encoder, so it takes no samples")
+    names = [feature.name for feature in netlist.encoder.features]
+    return feature_values(table, names, netlist.encoder.categories)
 
 
 def default_part(netlist: Netlist, name: str | None) -> Part:
