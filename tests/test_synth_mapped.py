@@ -169,6 +169,15 @@ def test_buffer_at_the_pin_of_the_clock(tmp_path):
     assert top["cells"]["$port.a[0]"]["connections"] == {"CLK": [2], "D": ["0"], "Q": [3]}
 
 
+def test_register_that_the_tool_would_remove(tmp_path):
+    mapped = design(tmp_path, {}, {"clk": port("input", 2), "y": port("output", 3)})
+    settings = load_target("gatemate").place_and_route
+    mapped.register_ports(settings.register, settings.clock)
+    register = saved_top(mapped, tmp_path)["cells"]["$port.y[0]"]
+    assert register["attributes"] == {"keep": "1"}
+    assert register["parameters"] == {"EN_INV": "1 "}
+
+
 def test_oscillator_instead_of_a_pin(tmp_path):
     mapped = design(tmp_path, {"lut": cell("LUT4", A=3, Z=5)}, {"clk": port("input", 2)})
     settings = load_target("nexus").place_and_route

@@ -13,7 +13,7 @@ from trilut.synth.models import write_mapped_verilog
 pytestmark = [pytest.mark.synth, pytest.mark.sim]
 
 QUICK = ["ecp5", "ice40", "asic"]
-SLOW = ["gowin", "nexus", "machxo2", "xc7", "cyclonev"]
+SLOW = ["gatemate", "gowin", "nexus", "machxo2", "xc7", "cyclonev"]
 
 
 @pytest.mark.parametrize(

