@@ -24,7 +24,6 @@ from trilut.errors import FormatError
 from trilut.files import make_directory, parse_json, read_bytes, write_atomically
 from trilut.training.config import TrainingConfig
 from trilut.training.errors import TrainingError
-from trilut.training.samples import TrainingSamples
 from trilut.training.settings.setting import settings_of
 from trilut.training.step import Learned, State
 
@@ -120,8 +119,8 @@ class Journal:
         Made if it does not exist.
     config : TrainingConfig
         The settings of the training.
-    samples : TrainingSamples
-        What it learns from.
+    data : tree of arrays
+        All that it learns from.
     total_steps : int
         How many steps it takes, those of pruning included.
 
@@ -131,9 +130,7 @@ class Journal:
         The step of the checkpoint, if there is one to go on from.
     """
 
-    def __init__(
-        self, directory: Path, config: TrainingConfig, samples: TrainingSamples, total_steps: int
-    ):
+    def __init__(self, directory: Path, config: TrainingConfig, data: object, total_steps: int):
         self.path = make_directory(directory) / "checkpoint.json"
         self._metrics = directory / "metrics.jsonl"
         self._settings = json.loads(json.dumps(config.settings))
@@ -143,7 +140,7 @@ class Journal:
             for setting in settings_of(type(part)).values()
         }
         self._total_steps = total_steps
-        self._samples = _digest(samples)
+        self._samples = _digest(data)
         self.saved_step: int | None = None
         self._saved_at = -float("inf")
         self._save_seconds = 0.0
@@ -292,8 +289,8 @@ def _measurement(line: dict[str, Any], learning_rate: float) -> Measurement:
     return measured
 
 
-def _digest(samples: TrainingSamples) -> str:
-    arrays = jax.tree.leaves(samples)
+def _digest(data: object) -> str:
+    arrays = jax.tree.leaves(data)
     content = hashlib.sha256(str([array.shape for array in arrays]).encode())
     for array in arrays:
         content.update(np.ascontiguousarray(array).data)

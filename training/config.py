@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from trilut.circuit.head import Head
 from trilut.training.errors import TrainingError
 from trilut.training.settings.datasets import dataset_settings
-from trilut.training.settings.groups import Augmentation, Course, Encoding, Network
+from trilut.training.settings.groups import (
+    Augmentation,
+    Course,
+    Encoding,
+    Network,
+    Uncertainty,
+)
 from trilut.training.settings.recipes import RECIPES, Hard, RecipeSettings
 from trilut.training.settings.registry import NamedSettings, Registry
 from trilut.training.settings.setting import Setting, Settings, did_you_mean, settings_of
@@ -22,6 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["TrainingConfig", "add_settings", "built_in_settings"]
 
 _T = TypeVar("_T", bound=NamedSettings)
+
+# Of a sample that loses more by default, too little would be left to learn from.
+_MOST_MISSING = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +53,8 @@ class TrainingConfig:
         becomes 0 there.
     augmentation : Augmentation
         More images to train on.
+    uncertainty : Uncertainty
+        Features that are missing in training.
     course : Course
         Steps, their size, and what is kept.
     """
@@ -53,6 +64,7 @@ class TrainingConfig:
     wiring: WiringSettings = RandomWiring()
     encoding: Encoding = Encoding()
     augmentation: Augmentation = Augmentation()
+    uncertainty: Uncertainty = Uncertainty()
     course: Course = Course()
 
     def __post_init__(self) -> None:
@@ -60,6 +72,11 @@ class TrainingConfig:
             # What is recorded should be what held.
             encoding = replace(self.encoding, delta=0.0)
             object.__setattr__(self, "encoding", encoding)
+        if self.uncertainty.certainty and getattr(self.recipe, "vocabulary", "free") != "kleene":
+            raise TrainingError(
+                f"Setting 'certainty' is {self.uncertainty.certainty:g}, which only the vocabulary "
+                "'kleene' has a use for"
+            )
 
     @classmethod
     def of(cls, **settings: Any) -> "TrainingConfig":
@@ -85,7 +102,8 @@ class TrainingConfig:
     ) -> "TrainingConfig":
         """Return the defaults for a data set, with some settings changed as by :meth:`of`.
 
-        A default for the data set that the chosen recipe or wiring does not have is left out.
+        A default for the data set that the chosen recipe or wiring does not have is left out. Where
+        training samples miss features, they lose as many again.
 
         Parameters
         ----------
@@ -99,6 +117,8 @@ class TrainingConfig:
             dataset.num_classes,
             effort=effort,
         )
+        if share := round(dataset.train.missing_share, 3):
+            defaults["missing"] = (min(share, _MOST_MISSING),)
         return _make(defaults, settings)
 
     @property
@@ -110,6 +130,7 @@ class TrainingConfig:
             self.wiring,
             self.encoding,
             self.augmentation,
+            self.uncertainty,
             self.course,
         )
 
@@ -124,6 +145,7 @@ class TrainingConfig:
             **_values(self.wiring),
             **_values(self.encoding),
             **_values(self.augmentation),
+            **_values(self.uncertainty),
             **_values(self.course),
         }
 
@@ -199,6 +221,7 @@ def _make(defaults: Mapping[str, Any], settings: Mapping[str, Any]) -> TrainingC
         wiring=tagged("wiring", wiring),
         encoding=Encoding(**own(Encoding)),
         augmentation=Augmentation(**own(Augmentation)),
+        uncertainty=Uncertainty(**own(Uncertainty)),
         course=Course(**own(Course)),
     )
 
@@ -212,7 +235,7 @@ def _owners(
 ) -> dict[str, type[Settings] | None]:
     """Return the part that each setting belongs to; the names of parts belong to none."""
     owners: dict[str, type[Settings] | None] = {"recipe": None, "wiring": None}
-    for part in (Network, Encoding, Augmentation, Course, recipe, wiring):
+    for part in (Network, Encoding, Augmentation, Uncertainty, Course, recipe, wiring):
         if taken := owners.keys() & settings_of(part).keys():
             raise TrainingError(
                 f"Setting {min(taken)!r} of {part.__name__} has the name of another one"
@@ -243,7 +266,7 @@ def _settings(
         RECIPES.setting,
         *_listed(*recipes, Network),
         WIRINGS.setting,
-        *_listed(*wirings, Encoding, Augmentation, Course),
+        *_listed(*wirings, Encoding, Augmentation, Uncertainty, Course),
     )
     settings: dict[str, Setting] = {}
     for each in listed:

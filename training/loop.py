@@ -11,6 +11,7 @@ from jaxtyping import Array, Int
 
 from trilut.training.checkpoint import Journal, Measurement, Snapshot
 from trilut.training.config import TrainingConfig
+from trilut.training.dropout import Dropout
 from trilut.training.errors import TrainingError
 from trilut.training.network import Samples, Topology, accuracy, accuracy_by_layer
 from trilut.training.placement import Placement
@@ -43,6 +44,7 @@ def fit(
     topology: Topology,
     config: TrainingConfig,
     *,
+    dropout: Dropout | None = None,
     progress: Progress | None = None,
     journal: Journal | None = None,
     resume: bool = False,
@@ -54,6 +56,8 @@ def fit(
     ----------
     phases : tuple of Phase
         The recipes to follow, one after the other.
+    dropout : Dropout, optional
+        What samples lose in training.
     journal : Journal, optional
         Where measurements and checkpoints go.
     resume : bool
@@ -68,19 +72,27 @@ def fit(
     """
     total_steps = phases[-1].end
     wired = config.wiring.wire(config.network, config.course, train.num_inputs)
-    task = Task(topology, make_optimizer(config.course, total_steps), total_steps, wired.rules)
+    task = Task(
+        topology,
+        make_optimizer(config.course, total_steps),
+        total_steps,
+        wired.rules,
+        config.uncertainty.certainty,
+    )
     state = _initial_state(phases, task, wired, config)
     place = Placement(mesh)
     snapshot = Snapshot(state, place.collect(Learned(state.parameters, state.wiring)))
     if journal is not None:
         snapshot = journal.begin(snapshot, resume=resume)
     snapshot = snapshot._replace(state=place.state(snapshot.state))
-    whole, train = train, place.samples(train)
+    whole, train, dropout = train, place.samples(train), place.samples(dropout)
     while snapshot.done < total_steps:
         phase = next(phase for phase in phases if snapshot.done < phase.end)
         if phase.pruned and snapshot.done == phase.start:
             snapshot = _pruned(snapshot, phase, whole, task, config, place)
-        snapshot = _advance(snapshot, phase, train, validation, task, config, place, journal)
+        snapshot = _advance(
+            snapshot, phase, train, dropout, validation, task, config, place, journal
+        )
         if journal is not None:
             journal.record(snapshot)
         if progress is not None:
@@ -124,6 +136,7 @@ def _advance(
     snapshot: Snapshot,
     phase: Phase,
     train: TrainingSamples,
+    dropout: Dropout | None,
     validation: Samples,
     task: Task,
     config: TrainingConfig,
@@ -135,7 +148,9 @@ def _advance(
     next_due = (snapshot.done // course.evaluate_every + 1) * course.evaluate_every
     num_steps = min(next_due, phase.end) - snapshot.done
     batches = place.batches(_draw(course, train, snapshot.done, num_steps))
-    state, losses = run_steps(snapshot.state, batches, train, recipe=phase.recipe, task=task)
+    state, losses = run_steps(
+        snapshot.state, batches, train, dropout, recipe=phase.recipe, task=task
+    )
     done, loss = snapshot.done + num_steps, float(np.mean(np.asarray(losses)))
     # A copy, because the next steps take the buffers of the state.
     learned = place.collect(Learned(state.parameters, state.wiring))

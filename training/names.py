@@ -2,7 +2,7 @@
 
 from typing import Literal, TypeAlias
 
-__all__ = ["NoiseKind", "Objective", "Parametrisation", "Spacing", "Start"]
+__all__ = ["NoiseKind", "Objective", "Parametrisation", "Spacing", "Start", "Vocabulary"]
 
 Objective: TypeAlias = Literal["cross-entropy", "squared-error"]
 """How the error of the class scores is measured."""
@@ -19,3 +19,6 @@ NoiseKind: TypeAlias = Literal["normal", "gumbel"]
 Spacing: TypeAlias = Literal["uniform", "quantile", "balanced"]
 """What thresholds cut into equal parts: the range of a feature, its samples, or these with no value
 counted for more than one part."""
+
+Vocabulary: TypeAlias = Literal["free", "kleene"]
+"""All gates, or those that keep a decision whatever an UNKNOWN input turns out to be."""

@@ -25,6 +25,7 @@ __all__ = [
     "accuracy_by_layer",
     "class_scores",
     "forward",
+    "open_scores",
     "sources",
     "zero_probes",
 ]
@@ -156,6 +157,20 @@ def class_scores(values: LayerValues, topology: Topology) -> Float[Array, "class
     return sum(
         (_sum_classes(layer, topology) for layer in outputs[1:]), _sum_classes(outputs[0], topology)
     )
+
+
+def open_scores(
+    values: LayerValues, labels: Int[Array, " batch"], topology: Topology
+) -> Float[Array, "class batch"]:
+    """Return how far each score could move against the right class while outputs are UNKNOWN.
+
+    An UNKNOWN output may still become −1 or +1: it takes 1 from the class of the label, or gives 1
+    to another class.
+    """
+    unknown = tuple(1 - jnp.abs(layer) for layer in values)
+    is_label = jax.nn.one_hot(labels, topology.num_classes, axis=0, dtype=bool)
+    moves = class_scores(unknown, topology)
+    return jnp.where(is_label, -moves, moves)
 
 
 def _sum_classes(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from trilut.circuit.gates import evaluation_matrix, fourier_matrix, truth_values
 from trilut.training.area import AreaTerm
-from trilut.training.names import NoiseKind, Objective, Parametrisation, Start
+from trilut.training.names import NoiseKind, Objective, Parametrisation, Start, Vocabulary
 from trilut.training.network import Parameters
 from trilut.training.objective import complexity, round_gradient, task_loss
 from trilut.training.relax import (
@@ -20,7 +20,7 @@ from trilut.training.relax import (
     commitment_weight,
     interpolate,
     look_up,
-    round_straight_through,
+    project_to_kleene,
     round_to_values,
     soft_table,
     with_gradient_of,
@@ -120,6 +120,8 @@ class HardRecipe:
         What to charge for the area of gates.
     softer : float
         How many times as large the divisor is at the start. It falls geometrically.
+    vocabulary : str
+        ``kleene`` makes every rounded table information-monotone, in training and in the circuit.
     """
 
     tau: float
@@ -132,6 +134,7 @@ class HardRecipe:
     seed: int = 0
     area: AreaTerm | None = None
     softer: float = 1.0
+    vocabulary: Vocabulary = "free"
 
     @property
     def is_circuit(self) -> bool:
@@ -163,7 +166,7 @@ class HardRecipe:
         b: Float[Array, "gate batch"],
     ) -> Float[Array, "gate batch"]:
         """Look the inputs up in the rounded tables."""
-        tables = round_straight_through(parameters, valence=self.valence)
+        tables = with_gradient_of(self.table(parameters), parameters)
         return look_up(tables, a, b, valence=self.valence)
 
     def loss(
@@ -192,8 +195,9 @@ class HardRecipe:
         return jax.tree.map(lambda entries: jnp.clip(entries, -1.0, 1.0), parameters)
 
     def table(self, parameters: Float[Array, "gate row"]) -> Float[Array, "gate row"]:
-        """Round the entries."""
-        return round_to_values(parameters, valence=self.valence)
+        """Round the entries, and leave UNKNOWN what the vocabulary cannot decide."""
+        tables = round_to_values(parameters, valence=self.valence)
+        return project_to_kleene(tables) if self.vocabulary == "kleene" else tables
 
 
 @dataclass(frozen=True, slots=True)

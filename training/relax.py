@@ -22,6 +22,7 @@ __all__ = [
     "interpolate",
     "look_up",
     "lookup_layer",
+    "project_to_kleene",
     "round_straight_through",
     "round_to_values",
     "soft_table",
@@ -202,6 +203,29 @@ def round_straight_through(
 ) -> Float[Array, "*shape"]:
     """Round to the nearest truth value, and pass the gradient unchanged."""
     return with_gradient_of(round_to_values(x, valence=valence), x)
+
+
+def project_to_kleene(tables: Float[Array, "gate row"]) -> Float[Array, "gate row"]:
+    """Return information-monotone tables, UNKNOWN wherever an UNKNOWN input could still matter.
+
+    An entry with one UNKNOWN input keeps its value only if that equals both entries with the input
+    decided, and the entry with two only if it equals the four that have one. All else stays, so a
+    table that is information-monotone does.
+    """
+    low_low, low, low_high, left, centre, right, high_low, high, high_high = tables.T
+    low = _unless_open(low, low_low, low_high)
+    high = _unless_open(high, high_low, high_high)
+    left = _unless_open(left, low_low, high_low)
+    right = _unless_open(right, low_high, high_high)
+    centre = _unless_open(centre, low, high, left, right)
+    rows = [low_low, low, low_high, left, centre, right, high_low, high, high_high]
+    return jnp.stack(rows, axis=1)
+
+
+def _unless_open(entry: Float[Array, " gate"], *decided: Float[Array, " gate"]) -> Array:
+    """Return entries that equal all of those with an input decided, and 0 for the others."""
+    is_kept = functools.reduce(jnp.logical_and, [entry == other for other in decided])
+    return jnp.where(is_kept, entry, 0.0)
 
 
 def commitment(tables: Float[Array, "gate row"], *, valence: int = 3) -> Float[Array, ""]:

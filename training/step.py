@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import optax  # type: ignore[import-untyped]  # it has no types
 from jaxtyping import Array, Bool, Float, Int
 
+from trilut.training.dropout import Dropout
 from trilut.training.network import (
     LayerValues,
     Parameters,
@@ -15,6 +16,7 @@ from trilut.training.network import (
     Topology,
     class_scores,
     forward,
+    open_scores,
     sources,
     zero_probes,
 )
@@ -53,12 +55,19 @@ class Learned(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What all steps have in common; a key to compiled code."""
+    """What all steps have in common; a key to compiled code.
+
+    Parameters
+    ----------
+    certainty : float
+        How far UNKNOWN outputs count as votes against the right class: 0 not at all, 1 as such.
+    """
 
     topology: Topology
     optimizer: optax.GradientTransformation
     total_steps: int
     search: SearchRules | None = None
+    certainty: float = 0.0
 
 
 def make_optimizer(course: Course, total_steps: int) -> optax.GradientTransformation:
@@ -86,17 +95,22 @@ def run_steps(
     state: State,
     chosen: Int[Array, "step batch"],
     samples: TrainingSamples,
+    dropout: Dropout | None = None,
     *,
     recipe: Recipe,
     task: Task,
 ) -> tuple[State, Float[Array, " step"]]:
     """Take one step for each batch of chosen samples, and return the loss of each.
 
-    The data are arguments because XLA folds constants, which takes minutes for large ones.
+    The data are arguments because XLA folds constants, which takes minutes for large ones. What a
+    batch loses depends on the number of the step, so a training that is resumed goes on as it
+    would have.
     """
 
     def take_step(state: State, batch: Int[Array, " batch"]) -> tuple[State, Float[Array, ""]]:
         inputs, labels = samples.batch(batch)
+        if dropout is not None:
+            inputs = dropout.apply(inputs, state.step)
         return _step(state, inputs.T.astype(state.parameters[0].dtype), labels, recipe, task)
 
     return jax.lax.scan(take_step, state, chosen)
@@ -115,6 +129,9 @@ def _step(
         disturbed = recipe.disturb(parameters, state.step)
         values = forward(recipe.layer, disturbed, state.wiring, inputs, task.topology, probes)
         scores = class_scores(values, task.topology)
+        if task.certainty:
+            against = open_scores(values, labels, task.topology)
+            scores = scores + task.certainty * jax.lax.stop_gradient(against)
         progress = (state.step + 1).astype(scores.dtype) / task.total_steps
         return recipe.loss(parameters, scores, labels, progress), values
 

@@ -20,6 +20,7 @@ from trilut.data.names import absolute_name
 from trilut.measure.metrics import hardening_error
 from trilut.training.checkpoint import Journal, Measurement
 from trilut.training.config import TrainingConfig
+from trilut.training.dropout import make_dropout
 from trilut.training.encoding import fit_encoder
 from trilut.training.errors import TrainingError
 from trilut.training.hardening import harden
@@ -48,6 +49,8 @@ _SLICE = 1024
 @dataclass(frozen=True, slots=True)
 class Accuracies:
     """Fractions of right answers on the samples that were not trained on.
+
+    Validation samples miss features if training samples do; test samples are as they come.
 
     Parameters
     ----------
@@ -219,14 +222,18 @@ def fit_dataset(
     topology = Topology(dataset.num_classes, network.skip, network.output_layers)
     samples = _training_samples(encoder, dataset, config)
     validation = encode(encoder, dataset.validation)
-    total_steps = phases[-1].end
-    journal = None if directory is None else Journal(directory, config, samples, total_steps)
+    dropout = make_dropout(encoder, config.uncertainty, seed=config.course.seed)
+    if dropout is not None:
+        validation = dropout.on_split(validation)
+    total_steps, data = phases[-1].end, (samples, dropout)
+    journal = None if directory is None else Journal(directory, config, data, total_steps)
     learned, history = fit(
         phases,
         samples,
         validation,
         topology,
         config,
+        dropout=dropout,
         progress=progress,
         journal=journal,
         resume=resume,

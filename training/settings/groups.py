@@ -14,7 +14,7 @@ from trilut.training.settings.setting import (
     within,
 )
 
-__all__ = ["MAX_STEPS", "Augmentation", "Course", "Encoding", "Network"]
+__all__ = ["MAX_STEPS", "Augmentation", "Course", "Encoding", "Network", "Uncertainty"]
 
 MAX_STEPS = (1 << 30) - 1
 """A step is counted in an int32."""
@@ -127,6 +127,61 @@ class Augmentation(Settings):
         0.0, NOT_NEGATIVE, option="train on images turned by up to A degrees, too", metavar="A"
     )
     mirror: bool = setting(False, option="train on images with left and right exchanged, too")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uncertainty(Settings):
+    """Features that are missing in training, and answers that do not wait for them.
+
+    Parameters
+    ----------
+    missing : tuple of float
+        The share of its features that every sample loses, drawn anew for every batch; two numbers
+        are bounds between which the share of each sample is drawn. Validation samples lose theirs,
+        too.
+    missing_groups : tuple of tuples of str
+        Names of features that are lost together, such as those of one sensor. Each of the others
+        is lost on its own.
+    certainty : float
+        How far UNKNOWN outputs count as votes against the right class in the loss, 0…1. Answers
+        become certain of which more outputs are decided.
+    """
+
+    missing: tuple[float, ...] = setting(
+        (),
+        option="share of the features that samples lose in training, or its bounds like 0,0.5",
+        metavar="P",
+    )
+    missing_groups: tuple[tuple[str, ...], ...] = setting(())
+    certainty: float = setting(
+        0.0, SHARE, option="how far UNKNOWN outputs count against an answer, 0…1", metavar="W"
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", tuple(self.missing))
+        object.__setattr__(self, "missing_groups", tuple(map(tuple, self.missing_groups)))
+        super().__post_init__()
+
+    def check(self) -> None:
+        """Check that there is a share, or one and a larger one, and no feature in two groups."""
+        if len(self.missing) > 2 or list(self.missing) != sorted(self.missing):
+            raise TrainingError(
+                f"Setting 'missing' is {_text(self.missing)}, expected a share or two that rise"
+            )
+        if not all(0 <= share < 1 for share in self.missing):
+            raise TrainingError(
+                f"Setting 'missing' is {_text(self.missing)}, expected shares from 0 to below 1"
+            )
+        grouped = [name for group in self.missing_groups for name in group]
+        for name in grouped:
+            if grouped.count(name) > 1:
+                raise TrainingError(f"Feature {name!r} is in groups twice, expected once")
+        if grouped and not any(self.missing):
+            raise TrainingError("Setting 'missing_groups' needs a share that is missing; give one")
+
+
+def _text(numbers: tuple[float, ...]) -> str:
+    return ",".join(f"{number:g}" for number in numbers)
 
 
 @dataclass(frozen=True, kw_only=True)

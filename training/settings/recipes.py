@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from trilut.training.errors import TrainingError
-from trilut.training.names import NoiseKind, Objective, Parametrisation, Start
+from trilut.training.names import NoiseKind, Objective, Parametrisation, Start, Vocabulary
 from trilut.training.settings.groups import MAX_STEPS, Course, Network
 from trilut.training.settings.registry import NamedSettings, Registry
 from trilut.training.settings.setting import (
@@ -111,6 +111,9 @@ class Hard(_OfTables):
         another gate a constant or a function of one input; see :mod:`trilut.training.prune`.
     prune_steps : int
         Number of batches to train on while gates are pruned, on top of ``steps``.
+    vocabulary : str
+        ``free`` for all gates, or ``kleene`` for those that never take back a decision when an
+        UNKNOWN input is decided: 197 of the 19,683.
     """
 
     name: ClassVar[str] = "hard"
@@ -129,10 +132,18 @@ class Hard(_OfTables):
         option="number of batches while and after pruning",
         metavar="N",
     )
+    vocabulary: Vocabulary = setting(
+        "free", option="all gates, or those that keep a decision when more becomes known"
+    )
 
     def check(self) -> None:
-        """Check that what is to be pruned can be, and that something is."""
+        """Check that what is to be pruned can be, and that there is UNKNOWN for a vocabulary."""
         super().check()
+        if self.vocabulary != "free" and self.valence != 3:
+            raise TrainingError(
+                f"Setting 'vocabulary' is {self.vocabulary!r}, which is of valence 3, "
+                f"not of {self.valence}"
+            )
         self._check_has_area("prune")
         if not self.prune and self.prune_steps != Hard.prune_steps:
             raise TrainingError(
@@ -157,6 +168,7 @@ class Hard(_OfTables):
             self.complexity_weight,
             area=self._area(network),
             softer=self.tau_start / tau if self.tau_start else 1.0,
+            vocabulary=self.vocabulary,
         )
 
     def _pruning(self, recipe: "HardRecipe", course: Course) -> tuple["Phase", ...]:

@@ -76,7 +76,7 @@ class Setting:
     name : str
         Its name, which is the same in Python, after ``--set`` and in a netlist's provenance.
     kind : type
-        ``int``, ``float``, ``bool``, ``str``, or ``tuple`` of whole numbers.
+        ``int``, ``float``, ``bool``, ``str``, ``tuple`` of whole numbers, or ``tuple[float, ...]``.
     default
         What it is if it is left out; None if it cannot be.
     is_optional : bool
@@ -134,6 +134,7 @@ _READERS: dict[Any, tuple[Callable[[str], Any], str]] = {
     float: (float, "a number"),
     int: (int, "a whole number"),
     tuple: (lambda text: tuple(map(int, text.split(","))), "whole numbers like 64,64,32"),
+    tuple[float, ...]: (lambda text: tuple(map(float, text.split(","))), "numbers like 0,0.5"),
 }
 
 
@@ -170,7 +171,7 @@ def _setting(declared: Field[Any], hint: Any) -> Setting:
     if is_optional:
         (hint,) = (each for each in get_args(hint) if each is not NoneType)
     choices = get_args(hint) if get_origin(hint) is Literal else ()
-    kind = str if choices else get_origin(hint) or hint
+    kind = str if choices else hint if hint in _READERS else get_origin(hint) or hint
     expected, option, metavar = declared.metadata.get(_KEY, (None, "", ""))
     default = None if declared.default is MISSING else declared.default
     return Setting(declared.name, kind, default, is_optional, choices, expected, option, metavar)

@@ -1,9 +1,11 @@
 """The options of a training, which its settings declare."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
-from trilut.commands.options import numbers, positive, seed
+from trilut.commands.options import numbers, positive, seed, shares
+from trilut.data.groups import read_groups
 from trilut.training.config import add_settings, built_in_settings
 from trilut.training.settings.setting import Setting
 
@@ -22,6 +24,12 @@ def add_training_options(parser: argparse.ArgumentParser, *, is_single: bool = F
     options = parser.add_argument_group("training (defaults depend on the data set)")
     for setting in _with_option():
         options.add_argument(_flag(setting), help=setting.option, **_form(setting))
+    options.add_argument(
+        "--missing-groups",
+        metavar="FILE",
+        type=Path,
+        help="features that are lost together: a line of names for each sensor",
+    )
     # By hand, because it is the seed of the data too.
     options.add_argument("--seed", metavar="N", type=seed, help="seed of data, wiring and training")
     options.add_argument(
@@ -73,7 +81,8 @@ def _form(setting: Setting) -> dict[str, Any]:
         return {"choices": setting.choices}
     if setting.kind is bool:
         return {"action": "store_const", "const": True}
-    return {"type": numbers if setting.kind is tuple else setting.kind, "metavar": setting.metavar}
+    read = {tuple: numbers, tuple[float, ...]: shares}.get(setting.kind, setting.kind)
+    return {"type": read, "metavar": setting.metavar}
 
 
 def mesh_shape(text: str) -> tuple[int, int]:
@@ -102,4 +111,6 @@ def training_settings(args: argparse.Namespace) -> dict[str, Any]:
     """
     names = (*(setting.name for setting in _with_option()), "seed")
     settings = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    if args.missing_groups is not None:
+        settings["missing_groups"] = read_groups(args.missing_groups)
     return add_settings(settings, getattr(args, "set", []))

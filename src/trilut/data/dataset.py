@@ -108,6 +108,11 @@ class Split:
     def __len__(self) -> int:
         return len(self.y)
 
+    @property
+    def missing_share(self) -> float:
+        """Share of the values that are missing."""
+        return 0.0 if self.x.dtype == np.uint8 else float(np.isnan(self.x).mean())
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
