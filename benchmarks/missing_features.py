@@ -4,10 +4,11 @@ Usage: python benchmarks/missing_features.py [--only digits] [--seeds N] [--quic
 
 Ternary circuits of the recipe hard take a missing feature as UNKNOWN. Binary ones of the recipe
 dlgn, with the same layers and steps, have to take it as small; they have the same number of
-thresholds, or as many as tell the same as the trits do. They are trained on whole samples, but for
-those that are "prepared": they are trained and chosen on copies of the samples with 0 to 50 % of
-the features missing. Those that are "filled" never miss a feature: something in front of the
-circuit puts the median of the training set in its place; prepared ones have been trained so.
+thresholds, or as many as tell the same as the trits do. "Kleene" circuits are ternary with
+information-monotone gates only. Circuits are trained on whole samples, but for those that are
+"prepared": they are trained with 0 to 50 % of the features missing, and chosen so. Those that are
+"filled" never miss a feature: something in front of the circuit puts the median of the training set
+in its place; prepared ones have been trained on copies that were filled so.
 
 The accuracy is that on all samples of the test set, in per cent, mean ± standard deviation over the
 seeds; a circuit that abstains counts by its argmax. Every value is lost on its own, and the same
@@ -65,20 +66,21 @@ def measure(name: str, seed: int, settings: dict[str, Any]) -> Curves:
         for kind, netlist in circuits(dataset, seed, settings, show).items():
             curves[kind] = accuracies(netlist, dataset, seed)
             curves[f"{kind}, filled"] = accuracies(netlist, dataset, seed, fill=median)
-        for kind, netlist in circuits(prepared(dataset, seed), seed, settings, show).items():
+        lossy = {**settings, "missing": (0.0, 0.5)}
+        for kind, netlist in circuits(dataset, seed, lossy, show).items():
             curves[f"{kind}, prepared"] = accuracies(netlist, dataset, seed)
-        filled = prepared(dataset, seed, fill=median)
+        filled = with_medians(dataset, seed, median)
         for kind, netlist in circuits(filled, seed, settings, show).items():
             curves[f"{kind}, prepared, filled"] = accuracies(netlist, dataset, seed, fill=median)
     return curves
 
 
-def prepared(dataset: Dataset, seed: int, *, fill: Any = np.nan) -> Dataset:
+def with_medians(dataset: Dataset, seed: int, median: Any) -> Dataset:
     """Return a data set to train on, with each sample once for each share of lost features."""
 
     def with_losses(split: Split) -> Split:
         generator = np.random.default_rng(seed)
-        copies = [np.where(generator.random(split.x.shape) < p, fill, split.x) for p in DROPPED]
+        copies = [np.where(generator.random(split.x.shape) < p, median, split.x) for p in DROPPED]
         return Split(np.concatenate(copies), np.tile(split.y, len(DROPPED)))
 
     return dataclasses.replace(
@@ -91,9 +93,11 @@ def circuits(
 ) -> dict[str, Netlist]:
     """Train a circuit of each kind."""
     ternary = TrainingConfig.for_dataset(dataset, seed=seed, **settings)
+    kleene = TrainingConfig.for_dataset(dataset, seed=seed, **settings, vocabulary="kleene")
     binary = TrainingConfig.for_dataset(dataset, seed=seed, **settings, **BINARY)
     kinds = {
         "hard": (ternary, None),
+        "hard, kleene": (kleene, None),
         "DLGN, equal thresholds": (binary, None),
         "DLGN, equal information": (binary, told_as_much(dataset, ternary)),
     }

@@ -1,7 +1,8 @@
 """What becomes of the answers when sensors fall silent: wine, with more and more features missing.
 
 A missing feature is UNKNOWN in every gate that reads it, and the circuit abstains where too little
-is known. The binary circuit beside it has no UNKNOWN; a missing feature reads as lowest.
+is known. The binary circuit beside it has no UNKNOWN; a missing feature reads as lowest. Both have
+been trained on samples that miss up to half of their features.
 
 Run: python examples/silent_sensors.py
 """
@@ -25,7 +26,7 @@ def main() -> None:
     """Train both circuits and print a table."""
     wine = load_dataset("wine")
     ternary, binary = (
-        train(wine, TrainingConfig.for_dataset(wine, recipe=recipe)).netlist
+        train(wine, TrainingConfig.for_dataset(wine, recipe=recipe, missing=(0, 0.5))).netlist
         for recipe in ("hard", "dlgn")
     )
     generator = np.random.default_rng(0)

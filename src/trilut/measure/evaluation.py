@@ -135,6 +135,9 @@ class Accuracy:
         soft forward has it.
     cell_vote : float
         See :func:`trilut.measure.metrics.cell_vote_accuracy`.
+    validation_missing : float, optional
+        Accuracy on the validation set with features missing as in training; only a netlist that was
+        trained so has it.
     layers : tuple of float, optional
         Accuracy on the test set with the first 0, 1, … layers hardened, if hardening lost something
         and this was measured.
@@ -145,6 +148,7 @@ class Accuracy:
     soft: float | None
     hardening_error: float | None
     cell_vote: float
+    validation_missing: float | None = None
     layers: tuple[float, ...] | None = None
 
     @property
@@ -256,7 +260,16 @@ def dataset_accuracy(netlist: Netlist, dataset: Dataset) -> Accuracy:
         cell_vote=cell_vote_accuracy(
             netlist.encoder.encode(train.x), train.y, netlist.encoder.encode(test.x), test.y
         ),
+        validation_missing=_validation_missing(netlist, dataset),
     )
+
+
+def _validation_missing(netlist: Netlist, dataset: Dataset) -> float | None:
+    settings = netlist.provenance.get("training")
+    missing = settings.get("missing") if isinstance(settings, dict) else None
+    if not isinstance(missing, list | tuple) or not any(missing):
+        return None
+    return _trained_figure(netlist, dataset, "hardened", "validation")
 
 
 def _trained_figure(netlist: Netlist, dataset: Dataset, *keys: str) -> float | None:

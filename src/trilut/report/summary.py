@@ -168,6 +168,7 @@ def accuracy_document(accuracy: Accuracy) -> dict[str, Any]:
     """Return what is known of a circuit's accuracy as JSON can hold it."""
     document = {
         "validation": accuracy.validation,
+        "validation_missing": accuracy.validation_missing,
         "hardened": accuracy.hardened,
         "soft": accuracy.soft,
         "hardening_error": accuracy.hardening_error,
@@ -195,8 +196,18 @@ def accuracy_rows(accuracy: Mapping[str, Any]) -> dict[str, str]:
         soft["cell vote"] = f"{vote} (majority per encoded cell of the training set)"
     rows = evaluation_rows(Evaluation(**accuracy["evaluation"]))
     first = "hardened accuracy"
-    validation = f"{percent(accuracy['validation'])} (hardened; what to choose settings by)"
-    return {"validation accuracy": validation, first: rows.pop(first), **soft, **rows}
+    return {**_validation_rows(accuracy), first: rows.pop(first), **soft, **rows}
+
+
+def _validation_rows(accuracy: Mapping[str, Any]) -> dict[str, str]:
+    whole, chosen_by = percent(accuracy["validation"]), "(hardened; what to choose settings by)"
+    # Reports that are older do not have it.
+    if (missing := accuracy.get("validation_missing")) is None:
+        return {"validation accuracy": f"{whole} {chosen_by}"}
+    return {
+        "validation accuracy": f"{whole} (hardened)",
+        "with missing features": f"{percent(missing)} {chosen_by}",
+    }
 
 
 def gap_text(layers: Sequence[float]) -> str:
