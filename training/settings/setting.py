@@ -76,7 +76,8 @@ class Setting:
     name : str
         Its name, which is the same in Python, after ``--set`` and in a netlist's provenance.
     kind : type
-        ``int``, ``float``, ``bool``, ``str``, ``tuple`` of whole numbers, or ``tuple[float, ...]``.
+        ``int``, ``float``, ``bool``, ``str``, ``tuple`` of whole numbers, or the type of a tuple of
+        other things.
     default
         What it is if it is left out; None if it cannot be.
     is_optional : bool
@@ -111,8 +112,8 @@ class Setting:
     def read(self, text: str) -> Any:
         """Return the value that a text stands for.
 
-        Numbers of a tuple have commas between them, switches are ``true`` or ``false``, and what
-        may be None may be ``none``.
+        Numbers and names have commas between them, groups of names semicolons, switches are
+        ``true`` or ``false``, and what may be None may be ``none``.
 
         Raises
         ------
@@ -129,12 +130,20 @@ class Setting:
             raise TrainingError(f"Setting {self.name!r} is {text!r}, expected {wanted}") from None
 
 
+def _parts(text: str, between: str) -> list[str]:
+    return text.split(between) if text else []
+
+
 _READERS: dict[Any, tuple[Callable[[str], Any], str]] = {
     bool: ({"true": True, "false": False}.__getitem__, "true or false"),
     float: (float, "a number"),
     int: (int, "a whole number"),
     tuple: (lambda text: tuple(map(int, text.split(","))), "whole numbers like 64,64,32"),
-    tuple[float, ...]: (lambda text: tuple(map(float, text.split(","))), "numbers like 0,0.5"),
+    tuple[float, ...]: (lambda text: tuple(map(float, _parts(text, ","))), "numbers like 0,0.5"),
+    tuple[tuple[str, ...], ...]: (
+        lambda text: tuple(tuple(_parts(group, ",")) for group in _parts(text, ";")),
+        "names like a,b;c,d",
+    ),
 }
 
 
