@@ -16,9 +16,14 @@ from PIL import Image
 import trilut
 from trilut.cli import main
 from trilut.data import load_dataset
-from trilut.measure.evaluation import evaluate_split
+from trilut.measure.evaluation import MissingPoint, evaluate_split
 from trilut.report.drawing import _NETS, _cone, _hot_cones, circuit_figure, net_weights
-from trilut.report.figures import confusion_figure, decision_grid, layer_gap_figure
+from trilut.report.figures import (
+    confusion_figure,
+    decision_grid,
+    layer_gap_figure,
+    missing_figure,
+)
 from trilut.training import TrainingConfig, layer_accuracies, train
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -314,3 +319,10 @@ def test_net_under_the_pointer_lights_its_cone(run, tmp_path):
     during, after = json.loads(html.unescape(re.search("<title>(.*?)</title>", shown).group(1)))
     assert sorted(map(int, during)) == _cone(netlist, output)
     assert after == []
+
+
+def test_figure_of_missing_features_when_the_circuit_never_answers():
+    points = [MissingPoint(0.0, 0.9, 0.1, 0.95), MissingPoint(0.5, 0.4, 1.0, None)]
+    text = missing_figure(points)
+    assert "Missing features" in text
+    ElementTree.fromstring(text)

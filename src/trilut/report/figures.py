@@ -13,6 +13,7 @@ from trilut.circuit.netlist import Netlist
 from trilut.data import Split
 from trilut.errors import NetlistError
 from trilut.measure.analysis import Landscape
+from trilut.measure.evaluation import MissingPoint
 from trilut.measure.metrics import coverage_curve
 from trilut.report.svg import CLASS_COLOURS, new_figure, plain_text, styled, svg_text
 
@@ -32,6 +33,7 @@ __all__ = [
     "landscape_figure",
     "layer_gap_figure",
     "margin_figure",
+    "missing_figure",
     "spectrum_figure",
     "training_figure",
     "unknown_figure",
@@ -162,6 +164,26 @@ def coverage_figure(decisions: Decisions, split: Split) -> str:
     axis.set_xlabel("samples answered, by falling margin (%)")
     axis.set_ylabel("accuracy (%)")
     axis.set_title("Accuracy and coverage")
+    axis.grid()
+    return svg_text(figure)
+
+
+@styled
+def missing_figure(points: Sequence[MissingPoint]) -> str:
+    """Draw what a circuit does while more and more features are missing."""
+    figure, axis = _new_axis()
+    missing = [100 * point.dropped for point in points]
+    lines = {
+        "right": [point.accuracy for point in points],
+        "right, where it answers": [point.accuracy_answered or np.nan for point in points],
+        "abstains": [point.abstained for point in points],
+    }
+    for (label, values), colour in zip(lines.items(), CLASS_COLOURS, strict=False):
+        axis.plot(missing, 100 * np.array(values), marker=".", color=colour, label=label)
+    axis.set_xlabel("features missing (%)")
+    axis.set_ylabel("test samples (%)")
+    axis.set_title("Missing features")
+    axis.legend()
     axis.grid()
     return svg_text(figure)
 

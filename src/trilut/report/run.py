@@ -12,7 +12,7 @@ from trilut.circuit.netlist import Netlist
 from trilut.data import Split
 from trilut.files import write_atomically
 from trilut.measure.analysis import CircuitAnalysis, analyze, gate_landscape
-from trilut.measure.evaluation import Accuracy
+from trilut.measure.evaluation import Accuracy, missing_curve
 from trilut.report.analysis import analysis_tables
 from trilut.report.drawing import circuit_figure
 from trilut.report.figures import (
@@ -24,6 +24,7 @@ from trilut.report.figures import (
     landscape_figure,
     layer_gap_figure,
     margin_figure,
+    missing_figure,
     spectrum_figure,
     training_figure,
     unknown_figure,
@@ -196,6 +197,7 @@ def _decision_figures(report: Report, netlist: Netlist, split: Split | None) -> 
             figures += [decision_figure(grid, split), unknown_figure(grid)]
         decisions = classify(netlist, netlist.encoder.quantize(split.x))
         figures += [coverage_figure(decisions, split), margin_figure(decisions, split)]
+        figures.append(missing_figure(missing_curve(netlist, split)))
     if accuracy:
         evaluation = accuracy["evaluation"]
         figures.append(
