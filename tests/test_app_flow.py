@@ -74,7 +74,7 @@ def test_flow_writes_what_it_says(flow):
     }
     assert json.loads((output / "report.json").read_text()) == report.document
     page = (output / "report.html").read_text()
-    assert page.count("<svg") == 13
+    assert page.count("<svg") == 14
     for value in report.summary:
         assert value in page
     netlist = trilut.load(output / "net.trilut")
