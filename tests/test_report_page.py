@@ -62,8 +62,8 @@ def test_report_of_a_training(run, tmp_path, capsys):
     assert document["verification"] is None
     assert document["analysis"]["census"]["gates"] == 140
     page = (tmp_path / "report.html").read_text()
-    # Decision, UNKNOWN, coverage, margins, missing, confusion, training; circuit; spectrum, frequent
-    # gates and two maps.
+    # Decision, UNKNOWN, coverage, margins, missing, confusion, training; circuit; spectrum,
+    # frequent gates and two maps.
     assert page.count("<svg") == 12
     assert "src=" not in page.replace('src="data:', "")
 
