@@ -26,9 +26,9 @@ def encoder(missing=0):
     return Encoder(features, source, np.full(6, 10), np.full(6, 20), missing=missing)
 
 
-def lost(dropout, draw=0, num_samples=2000):
-    """Return which of the six inputs samples lose, all of which are 1 before."""
-    inputs = jnp.ones((num_samples, 6), dtype=jnp.int8)
+def lost(dropout, draw=0, num_inputs=6):
+    """Return which inputs samples lose, all of which are 1 before."""
+    inputs = jnp.ones((2000, num_inputs), dtype=jnp.int8)
     return np.asarray(dropout.apply(inputs, jnp.int32(draw))) != 1
 
 
@@ -46,6 +46,19 @@ def test_a_group_of_features_is_lost_together():
     gone = lost(make_dropout(encoder(), uncertainty, seed=0))
     assert (gone[:, 0] == gone[:, 3]).all()
     assert not (gone[:, 0] == gone[:, 1]).all()
+
+
+def test_the_categories_of_a_text_are_lost_together():
+    features = tuple(Feature(name, 1) for name in ("colour=red", "colour=blue", "size"))
+    one = np.ones(3, dtype=np.int64)
+    categories = {"colour": ("blue", "red")}
+    made = Encoder(features, np.arange(3), one, one, categories=categories)
+    gone = lost(make_dropout(made, Uncertainty(missing=(0.3,)), seed=0), num_inputs=3)
+    assert (gone[:, 0] == gone[:, 1]).all()
+    assert not (gone[:, 0] == gone[:, 2]).all()
+    uncertainty = Uncertainty(missing=(0.3,), missing_groups=(("size", "colour"),))
+    gone = lost(make_dropout(made, uncertainty, seed=0), num_inputs=3)
+    assert (gone == gone[:, :1]).all()
 
 
 def test_a_range_gives_every_sample_a_share_of_its_own():

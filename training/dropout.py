@@ -76,8 +76,7 @@ def make_dropout(encoder: Encoder, uncertainty: Uncertainty, *, seed: int) -> Dr
     """
     if not any(uncertainty.missing):
         return None
-    names = [feature.name for feature in encoder.features]
-    sensor = _sensors(names, uncertainty.missing_groups)[encoder.feature]
+    sensor = _sensors(encoder, uncertainty.missing_groups)[encoder.feature]
     _, first, of_input = np.unique(sensor, return_index=True, return_inverse=True)
     return Dropout(
         jnp.asarray(first[of_input], dtype=jnp.int32),
@@ -89,17 +88,28 @@ def make_dropout(encoder: Encoder, uncertainty: Uncertainty, *, seed: int) -> Dr
 
 
 def _sensors(
-    names: Sequence[str], groups: Sequence[Sequence[str]]
+    encoder: Encoder, groups: Sequence[Sequence[str]]
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return the number of the sensor that each feature comes from."""
-    sensor = np.arange(len(names))
-    number = {name: feature for feature, name in enumerate(names)}
+    columns = _columns(encoder)
+    number = {column: place for place, column in enumerate(dict.fromkeys(columns))}
+    sensor = np.arange(len(number))
     for group in groups:
-        for name in group:
-            if name not in number:
+        for column in group:
+            if column not in number:
                 raise TrainingError(
-                    f"A group of features has {name!r}, which is no feature"
-                    f"{did_you_mean(name, names)}"
+                    f"A group of features has {column!r}, which is no feature"
+                    f"{did_you_mean(column, number)}"
                 )
-            sensor[number[name]] = number[group[0]]
-    return sensor
+            sensor[number[column]] = number[group[0]]
+    return sensor[[number[column] for column in columns]]
+
+
+def _columns(encoder: Encoder) -> list[str]:
+    """Return the column of the data that each feature was made from; several are of one text."""
+    of_text = {
+        f"{column}={category}": column
+        for column, known in encoder.categories.items()
+        for category in known
+    }
+    return [of_text.get(feature.name, feature.name) for feature in encoder.features]
