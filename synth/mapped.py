@@ -264,8 +264,12 @@ def _register_cell(register: PortRegister, clock: Bit, bit: Bit, *, is_input: bo
         "type": register.cell,
         "parameters": _texts(register.parameters),
         "attributes": dict(register.attributes),
-        "port_directions": {register.clock: "input", register.d: "input", register.q: "output"},
+        "port_directions": {
+            **dict.fromkeys((register.clock, register.d, *register.ties), "input"),
+            register.q: "output",
+        },
         "connections": {
+            **{pin: [value] for pin, value in register.ties.items()},
             register.clock: [clock],
             register.d: [bit] if not is_input else ["0"] if register.tied else [],
             register.q: [bit] if is_input else [],

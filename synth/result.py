@@ -111,7 +111,8 @@ class Timing:
     critical_path : tuple of Hop
         The slowest path of that seed.
     method : str
-        ``post-route``, or for an ASIC ``static, no wires``: the delays of the cells alone.
+        ``post-route``, or for an ASIC ``static, no wires``, the delays of the cells alone, or
+        ``static, wire load`` and the model of the library that stands for the wires.
     seeds : mapping
         The frequency for each seed of the placer; empty where there is none.
     """
@@ -187,6 +188,12 @@ class Asic:
         The library's nominal conditions, in V and degrees Celsius.
     energy : Energy, optional
         None if it was not estimated.
+    has_delays : bool
+        Whether the library says how fast its cells are; else there is area alone.
+    wire_load : str
+        The library's model of wires that the timing takes; empty if it has none.
+    fmax_without_wires_mhz : float, optional
+        Highest clock frequency of the cells alone.
     """
 
     library: str
@@ -199,6 +206,9 @@ class Asic:
     voltage: float | None = None
     temperature: float | None = None
     energy: Energy | None = None
+    has_delays: bool = True
+    wire_load: str = ""
+    fmax_without_wires_mhz: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from typing import Any
 from trilut.errors import ToolError
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.synth.asic.figures import CONSTRAINTS, AsicDesign, mapping_script
-from trilut.synth.asic.library import Library, load_library
+from trilut.synth.asic.library import Library
+from trilut.synth.asic.sources import load_library
 from trilut.synth.cache import Cache, digest
 from trilut.synth.mapped import PORT_BLOCK, TOP_BLOCK, MappedDesign
 from trilut.synth.parallel import in_parallel
@@ -280,13 +281,16 @@ class _Steps:
             result=self._work / f"{name}.json",
         )
         design = MappedDesign(self._work / f"{name}.json", top)
-        if target.pairs_tables and design.combine_tables(target):
+        is_changed = target.pairs_tables and design.combine_tables(target)
+        if self._library is not None and flat:
+            is_changed = AsicDesign(design, self._library).buffer()
+        if is_changed:
             design.save(self._work / f"{name}.json")
         return design
 
     def _commands(self, target: Target, top: str, *, flat: bool) -> str:
         if self._library is not None:
-            return mapping_script(top, self._frequency, flat=flat)
+            return mapping_script(top, self._library, self._frequency, flat=flat)
         options = ["-flatten"] if flat and target.keeps_hierarchy else []
         if not flat and not target.keeps_hierarchy:
             options = ["-noflatten"]

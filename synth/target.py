@@ -88,6 +88,8 @@ class PortRegister:
         Those that make the tools keep the cell.
     tied : bool
         Whether the input is 0 where it leads nowhere, for tools that fall over an open one.
+    ties : mapping
+        Constants at its other inputs, such as a reset.
     """
 
     cell: str
@@ -97,6 +99,7 @@ class PortRegister:
     parameters: Mapping[str, str]
     attributes: Mapping[str, str] = field(default_factory=dict)
     tied: bool = False
+    ties: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +216,7 @@ class Target:
     def timing(self) -> str:
         """Where its timing comes from."""
         if self.library:
-            return "static, no wires"
+            return "static, with the library's wire load if it has one"
         return "none, logic levels only" if self.place_and_route is None else "post-route"
 
     @property

@@ -4,13 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trilut.circuit.interface import Interface
 from trilut.circuit.trit import TRIT_BITS, pack_trits
-from trilut.synth.asic.boolean import Bits
 from trilut.synth.yosys import Module
 
-__all__ = ["Traffic", "design_traffic"]
+__all__ = ["Bits", "Traffic", "design_traffic"]
+
+Bits = NDArray[np.bool_]
 
 # Handshakes at full throughput, out of reset, with every feature there.
 _HELD = {

@@ -11,6 +11,7 @@ pytestmark = [pytest.mark.synth, pytest.mark.slow]
 # learned to be routed.
 SETTINGS = {"moons": {"layers": (32, 16)}, "digits": {"layers": (60, 30), "bits": 4}}
 TARGETS = [*(name for name in target_names() if name != "ice40"), "asic:freepdk45"]
+METHODS = {"asic": "static, no wires", "asic:freepdk45": "static, wire load 5K_hvratio_1_1"}
 
 
 @pytest.fixture(scope="module", params=SETTINGS)
@@ -39,7 +40,7 @@ def test_target(net, name, tmp_path):
     assert {"encoder", "groupsum", "argmax", "control"} <= set(result.blocks)
     assert result.levels > 0
     if target.place_and_route or target.library:
-        assert result.timing.method == target.timing
+        assert result.timing.method == METHODS.get(name, "post-route")
         assert 20 < result.timing.fmax_mhz < 5000
         assert result.port_registers > 0
     else:

@@ -27,7 +27,7 @@ def test_list(capsys):
     assert [target["name"] for target in listed] == list(target_names())
     assert {target["timing"] for target in listed} == {
         "post-route",
-        "static, no wires",
+        "static, with the library's wire load if it has one",
         "none, logic levels only",
     }
     assert listed[0]["title"] == load_target("asic").title
@@ -115,3 +115,25 @@ def test_one_target_fails_and_the_other_does_not(net, tmp_path, monkeypatch, cap
     whole = json.loads((out / "asic" / "synthesis.json").read_text())["synthesis"]
     assert whole["fmax_mhz"] > 0
     assert whole["asic"]["is_invented"]
+    check_handoff(out / "asic", whole)
+
+
+def check_handoff(folder, section):
+    netlist = (folder / "mapped.v").read_text()
+    assert netlist.count("endmodule") == 1
+    counts = section["asic"]["cell_counts"]
+    for name, count in counts.items():
+        assert netlist.count(f"\n  {name} ") == count
+    assert (folder / "cells.v").read_text().count("endmodule") == len(counts)
+    rows = [row.split(",") for row in (folder / "cells.csv").read_text().splitlines()[1:]]
+    assert {name: int(count) for name, count, *_ in rows} == counts
+    assert (folder / "mapped.sdc").read_text() == (
+        "# 200 MHz, in the time unit of the library\n"
+        "create_clock -name clk -period 5 [get_ports clk]\n"
+        "set_input_delay 1 -clock clk [all_inputs -no_clocks]\n"
+        "set_output_delay 1 -clock clk [all_outputs]\n"
+    )
+    assert (
+        f"{section['fmax_mhz']:.1f} MHz, static, no wires"
+        in (folder / "README-mapped.md").read_text()
+    )

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from trilut.synth import Cells, load_target
-from trilut.synth.asic.library import load_library
+from trilut.synth.asic.sources import load_library
 from trilut.synth.mapped import MappedDesign
 
 ECP5 = load_target("ecp5")

@@ -29,12 +29,12 @@ def test_mapped_design_equals_the_netlist(tmp_path, name):
     synthesize(design.path, design.top, mapping, out=tmp_path, blocks=False)
     mapped = write_mapped_verilog(tmp_path, design.top, target)
     vectors = stimulus(net, None, np.random.default_rng(0), num_random=300)
-    result = verify_rtl(
-        net, dataclasses.replace(design, path=mapped, models=""), vectors, out=tmp_path
-    )
+    part = dataclasses.replace(design, path=mapped.path, models=mapped.models)
+    result = verify_rtl(net, part, vectors, out=tmp_path)
     assert result.passed
     assert sum(result.num_checked.values()) > 300
-    assert mapped.read_text().count("endmodule") == 1
+    assert mapped.path.read_text().count("endmodule") == 1
+    assert bool(mapped.models) == bool(target.library)
 
 
 def test_target_without_models(tmp_path):

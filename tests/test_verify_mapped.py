@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from circuits import random_netlist
 
@@ -87,13 +89,13 @@ def test_a_register_without_its_name(tmp_path):
 
 
 def test_a_part_without_models(tmp_path):
-    target = load_target("asic")
+    target = replace(load_target("ecp5"), models=())
     assert prove_mapping(None, target, tmp_path) == (
-        "not proven: target 'asic' names no models of its cells"
+        "not proven: target 'ecp5' names no models of its cells"
     )
 
 
-@pytest.mark.parametrize("target", ["ecp5", "ice40"])
+@pytest.mark.parametrize("target", ["ecp5", "ice40", "asic"])
 def test_mapped_designs_are_proven(tmp_path, target):
     net = random_netlist(
         2, num_inputs=6, num_gates=40, num_outputs=12, num_classes=3, with_encoder=True

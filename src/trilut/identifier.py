@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from trilut.errors import NetlistError
 
-__all__ = ["KEYWORDS", "check_identifier"]
+__all__ = ["KEYWORDS", "check_identifier", "is_plain"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # IEEE 1800-2017, table B.1, which has all of Verilog-2001: a design may be read as either.
@@ -33,6 +33,11 @@ wand weak weak0 weak1 while wildcard wire with within wor xnor xor
 """
 KEYWORDS = frozenset(_KEYWORDS.split())
 """The words that are no names in Verilog or SystemVerilog."""
+
+
+def is_plain(name: str) -> bool:
+    """Say whether a name can stand in Verilog as it is."""
+    return _IDENTIFIER.fullmatch(name) is not None and name not in KEYWORDS
 
 
 def check_identifier(name: str, cells: Collection[str] = ()) -> str:

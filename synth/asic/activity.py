@@ -1,17 +1,19 @@
 """Energy of a design of standard cells, from how often its nets change."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
-from trilut.synth.asic.boolean import Bits
+from trilut.synth.asic.boolean import Function
 from trilut.synth.asic.liberty import LookupTable
 from trilut.synth.asic.library import Library, LibraryCell
 from trilut.synth.asic.sta import loads
 from trilut.synth.graph import drivers, evaluation_order
 from trilut.synth.result import Energy
-from trilut.synth.traffic import Traffic
+from trilut.synth.traffic import Bits, Traffic
 from trilut.synth.yosys import Cell, Module
 
 __all__ = ["Simulation", "estimate_energy"]
@@ -23,6 +25,8 @@ _CYCLES = 24
 
 class Simulation:
     """A flattened module of standard cells, many streams of inputs at once.
+
+    The value of a bit is an integer with a bit for each stream, the first one lowest.
 
     Parameters
     ----------
@@ -36,75 +40,80 @@ class Simulation:
 
     def __init__(self, module: Module, library: Library, num_streams: int):
         self._module = module
-        self._num_streams = num_streams
-        cells = module["cells"].items()
-        self.registers = {
-            name: library.cells[cell["type"]]
-            for name, cell in cells
-            if cell["type"] in library.cells and library.cells[cell["type"]].is_sequential
+        self._all = (1 << num_streams) - 1
+        cells = {
+            name: (cell, library.cells[cell["type"]])
+            for name, cell in module["cells"].items()
+            if cell["type"] in library.cells
         }
         order = evaluation_order(
             module,
             drivers(module),
             lambda cell_type: cell_type in library.cells and library.cells[cell_type].is_sequential,
         )
-        self._gates = [
-            (module["cells"][name], library.cells[module["cells"][name]["type"]])
-            for name in order
-            if module["cells"][name]["type"] in library.cells
-        ]
-        self._state = {name: self._constant(False) for name in self.registers}
+        self._registers = {
+            name: _Place.of(*pair) for name, pair in cells.items() if pair[1].is_sequential
+        }
+        self._gates = [_Place.of(*cells[name]) for name in order if name in cells]
+        self._state = dict.fromkeys(self._registers, 0)
 
-    def _constant(self, value: bool) -> Bits:
-        return np.full(self._num_streams, value)
-
-    def cycle(self, inputs: Mapping[str, Bits]) -> dict[int | str, Bits]:
+    def cycle(self, inputs: Mapping[str, Bits]) -> dict[int | str, int]:
         """Run one clock cycle on values [stream, bit] of the ports; return the value of each bit.
 
         The values are those before the clock edge that ends the cycle.
         """
-        values: dict[int | str, Bits] = {bit: self._constant(bit == "1") for bit in "01xz"}
+        values: dict[int | str, int] = {"0": 0, "1": self._all, "x": 0, "z": 0}
         for name, bits in inputs.items():
             port = self._module["ports"][name]["bits"]
-            values |= {bit: bits[:, index] for index, bit in enumerate(port)}
-        for name, known in self.registers.items():
-            self._output(
-                self._module["cells"][name], known, self._pins(name, known, values), values
-            )
-        for cell, known in self._gates:
-            pins = {pin: values[bits[0]] for pin, bits in self._read(cell, known, values)}
-            self._output(cell, known, pins, values)
-        for name, known in self.registers.items():
-            assert known.next_state is not None
-            self._state[name] = known.next_state(self._pins(name, known, values))
+            packed = np.packbits(bits, axis=0, bitorder="little")
+            values |= {
+                bit: int.from_bytes(packed[:, index].tobytes(), "little")
+                for index, bit in enumerate(port)
+            }
+        for name, place in self._registers.items():
+            place.drive(self._pins(name, place, values), values, self._all)
+        for place in self._gates:
+            place.drive(place.read(values), values, self._all)
+        for name, place in self._registers.items():
+            assert place.next_state is not None
+            self._state[name] = place.next_state(self._pins(name, place, values)) & self._all
         return values
 
-    def _pins(
-        self, name: str, known: LibraryCell, values: Mapping[int | str, Bits]
-    ) -> dict[str, Bits]:
-        """Return what the functions of a flip-flop can name: inputs as far as known, its state."""
-        cell = self._module["cells"][name]
-        pins = {pin: values[bits[0]] for pin, bits in self._read(cell, known, values)}
+    def _pins(self, name: str, place: "_Place", values: Mapping[int | str, int]) -> dict[str, int]:
+        """Return what the functions of a flip-flop can name: its inputs and its state."""
         states = (self._state[name], ~self._state[name])
-        return pins | dict(zip(known.state_names, states, strict=False))
+        return place.read(values) | dict(zip(place.states, states, strict=False))
 
-    def _read(
-        self, cell: Cell, known: LibraryCell, values: Mapping[int | str, Bits]
-    ) -> Iterator[tuple[str, list[int | str]]]:
-        for pin, bits in cell["connections"].items():
-            if bits and bits[0] in values and not known.pins[pin].is_output:
-                yield pin, bits
 
-    def _output(
-        self,
-        cell: Cell,
-        known: LibraryCell,
-        pins: Mapping[str, Bits],
-        values: dict[int | str, Bits],
-    ) -> None:
-        for pin, function in known.functions.items():
-            if bits := cell["connections"].get(pin):
-                values[bits[0]] = np.broadcast_to(function(pins), self._num_streams)
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A cell in its place: the bits that it reads and drives."""
+
+    inputs: tuple[tuple[str, int | str], ...]
+    outputs: tuple[tuple[Function, int | str], ...]
+    states: tuple[str, ...]
+    next_state: Function | None
+
+    @classmethod
+    def of(cls, cell: Cell, known: LibraryCell) -> "_Place":
+        wires = {pin: bits[0] for pin, bits in cell["connections"].items() if bits}
+        return cls(
+            tuple((pin, bit) for pin, bit in wires.items() if not known.pins[pin].is_output),
+            tuple(
+                (function, wires[pin]) for pin, function in known.functions.items() if pin in wires
+            ),
+            known.state_names,
+            known.next_state,
+        )
+
+    def read(self, values: Mapping[int | str, int]) -> dict[str, int]:
+        """Return the values of the pins; what nothing drives is 0, as the clock is."""
+        return {pin: values.get(bit, 0) for pin, bit in self.inputs}
+
+    def drive(self, pins: Mapping[str, int], values: dict[int | str, int], mask: int) -> None:
+        """Compute the outputs."""
+        for function, bit in self.outputs:
+            values[bit] = function(pins) & mask
 
 
 def estimate_energy(
@@ -144,11 +153,11 @@ def estimate_energy(
         return None
     num_vectors = -(-_CYCLES // traffic.num_beats)
     num_cycles = num_vectors * traffic.num_beats
-    rises, falls, names = _count_edges(module, library, traffic, num_cycles)
+    rises, falls = _count_edges(module, library, traffic, num_cycles)
     share = 1 / (num_cycles * _STREAMS)
     load = loads(module, library)
     # Half of the edges draw CV² from the supply.
-    edges = {bit: (rises[bit] + falls[bit]) * share for bit in names}
+    edges = {bit: (rises[bit] + falls[bit]) * share for bit in rises}
     switched = sum(load.get(bit, 0.0) * count / 2 for bit, count in edges.items())
     internal = 0.0
     for cell in module["cells"].values():
@@ -184,12 +193,13 @@ def _mean(groups: tuple[Mapping[str, LookupTable], ...], edge: str, load: float)
 
 def _count_edges(
     module: Module, library: Library, traffic: Traffic, num_cycles: int
-) -> tuple[dict[int, int], dict[int, int], list[int]]:
+) -> tuple[Counter[int], Counter[int]]:
+    """Count the times that each bit rises, and falls, in all streams together."""
     simulation = Simulation(module, library, _STREAMS)
     inputs = traffic.drive(module, _STREAMS, np.random.default_rng(0))
-    rises: dict[int, int] = {}
-    falls: dict[int, int] = {}
-    before: dict[int | str, Bits] = {}
+    rises: Counter[int] = Counter()
+    falls: Counter[int] = Counter()
+    before: dict[int | str, int] = {}
     # The registers start with anything, so what the loader first takes may be no whole vector.
     for driven in islice(inputs, traffic.latency + 2 * traffic.num_beats):
         before = simulation.cycle(driven)
@@ -197,7 +207,7 @@ def _count_edges(
         values = simulation.cycle(driven)
         for bit, value in values.items():
             if isinstance(bit, int):
-                rises[bit] = rises.get(bit, 0) + int(np.count_nonzero(value & ~before[bit]))
-                falls[bit] = falls.get(bit, 0) + int(np.count_nonzero(~value & before[bit]))
+                rises[bit] += (value & ~before[bit]).bit_count()
+                falls[bit] += (~value & before[bit]).bit_count()
         before = values
-    return rises, falls, list(rises)
+    return rises, falls

@@ -4,31 +4,34 @@ import dataclasses
 from collections import Counter
 
 from trilut.synth.asic.activity import estimate_energy
+from trilut.synth.asic.buffers import buffer_nets
 from trilut.synth.asic.library import Library
 from trilut.synth.asic.sta import slowest_path
+from trilut.synth.asic.wires import WireLoad
 from trilut.synth.mapped import MappedDesign
 from trilut.synth.result import Asic, Hop, SynthesisResult, Timing
 from trilut.synth.traffic import Traffic
 from trilut.synth.yosys import Module
 
-__all__ = ["CONSTRAINTS", "METHOD", "AsicDesign", "mapping_script"]
+__all__ = ["CONSTRAINTS", "AsicDesign", "mapping_script"]
 
 CONSTRAINTS = "set_load 0 [all_outputs]\n"
 """What ``library.constr`` holds: with it ABC puts buffers in and chooses the sizes of cells."""
 
-METHOD = "static, no wires"
-"""Where the timing of an ASIC comes from."""
 
+def mapping_script(top: str, library: Library, frequency: float, *, flat: bool) -> str:
+    """Return the commands that map a design to ``library.lib`` under ``library.constr``.
 
-def mapping_script(top: str, frequency: float, *, flat: bool) -> str:
-    """Return the commands that map a design to ``library.lib`` under ``library.constr``."""
+    Without delays there is nothing to meet: then the area alone counts.
+    """
     flatten = " -flatten" if flat else ""
+    goal = f" -D {1e6 / frequency:.0f} -constr library.constr" if library.has_delays else ""
     return (
         # The cells as black boxes, for the directions of their pins.
         "read_liberty -lib -ignore_miss_dir library.lib\n"
         f"synth -top {top}{flatten}\n"
         "dfflibmap -liberty library.lib\n"
-        f"abc -liberty library.lib -D {1e6 / frequency:.0f} -constr library.constr\n"
+        f"abc -liberty library.lib{goal}\n"
         # Bits that nobody sets are 0 in silicon too, once they are tied.
         "setundef -zero\n"
         "opt_clean -purge\n"
@@ -52,6 +55,11 @@ class AsicDesign:
         self._design = design
         self._library = library
         self._traffic = traffic
+        self._wires = library.wire_load(_area(design.module, library))
+
+    def buffer(self) -> int:
+        """Give nets that drive too much trees of buffers; see :func:`buffer_nets`."""
+        return buffer_nets(self._design.module, self._library, self._wires)
 
     def complete(self, result: SynthesisResult, frequency: float) -> SynthesisResult:
         """Add timing, leakage and energy to the area of a design.
@@ -59,10 +67,15 @@ class AsicDesign:
         A flip-flop stands at each port for the timing, as on an FPGA.
         """
         asic = self._asic(self._design.module)
+        if not self._library.has_delays:
+            return dataclasses.replace(result, asic=asic)
         ports = self._design.register_ports(self._library.register)
-        return dataclasses.replace(
-            result, asic=asic, timing=self._timing(frequency), port_registers=ports
+        bare = self._timing(frequency, None)
+        timing = bare if self._wires is None else self._timing(frequency, self._wires)
+        asic = dataclasses.replace(
+            asic, fmax_without_wires_mhz=None if bare is None else round(bare.fmax_mhz, 2)
         )
+        return dataclasses.replace(result, asic=asic, timing=timing, port_registers=ports)
 
     def _asic(self, module: Module) -> Asic:
         library = self._library
@@ -88,10 +101,12 @@ class AsicDesign:
             voltage=library.voltage,
             temperature=library.temperature,
             energy=estimate_energy(module, library, self._traffic),
+            has_delays=library.has_delays,
+            wire_load="" if self._wires is None else self._wires.name,
         )
 
-    def _timing(self, frequency: float) -> Timing | None:
-        path = slowest_path(self._design.module, self._library)
+    def _timing(self, frequency: float, wires: WireLoad | None) -> Timing | None:
+        path = slowest_path(self._design.module, self._library, wires)
         if not path or path[-1].time <= 0:
             return None
         period = path[-1].time * self._library.ns
@@ -107,4 +122,10 @@ class AsicDesign:
             if kind != "setup":
                 wire = signals.name(names.get(stage.bit, ""))
                 hops.append(Hop("routing", 0.0, block, path[index + 1].cell, wire))
-        return Timing(1000 / period, frequency, tuple(hops), method=METHOD)
+        method = "static, no wires" if wires is None else f"static, wire load {wires.name}"
+        return Timing(1000 / period, frequency, tuple(hops), method=method)
+
+
+def _area(module: Module, library: Library) -> float:
+    types = (cell["type"] for cell in module["cells"].values())
+    return sum(library.cells[name].area for name in types if name in library.cells)

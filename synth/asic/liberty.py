@@ -42,7 +42,9 @@ class Group:
     values : dict
         Attributes with one value.
     lists : dict
-        Attributes with several values.
+        Attributes with several values; of those that come again, the last.
+    repeats : dict
+        Attributes with several values, each time that they come.
     groups : list of Group
         The groups inside.
     """
@@ -51,6 +53,7 @@ class Group:
     names: tuple[str, ...]
     values: dict[str, str] = field(default_factory=dict)
     lists: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    repeats: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
     groups: list["Group"] = field(default_factory=list)
 
     @property
@@ -106,6 +109,7 @@ def parse_liberty(text: str, origin: str) -> Group:
                 stack.append(group)
             else:
                 stack[-1].lists[match["name"]] = values
+                stack[-1].repeats.setdefault(match["name"], []).append(values)
         if not stack or len(stack) > _MAX_DEPTH:
             break
         if len(stack) == 1 and root.groups:

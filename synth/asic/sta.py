@@ -1,5 +1,6 @@
-"""Static timing of a mapped design from the tables of a library, without wires."""
+"""Static timing of a mapped design from the tables of a library."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
@@ -7,10 +8,11 @@ from itertools import product
 from trilut.errors import FormatError
 from trilut.synth.asic.liberty import LookupTable
 from trilut.synth.asic.library import Arc, Library, LibraryCell
+from trilut.synth.asic.wires import WireLoad
 from trilut.synth.graph import drivers, evaluation_order
 from trilut.synth.yosys import Cell, Module
 
-__all__ = ["Stage", "loads", "slowest_path"]
+__all__ = ["Stage", "loads", "slowest_path", "worst_delay"]
 
 _EDGES = ("rise", "fall")
 _SLEWS = ("input_net_transition", "input_transition_time", "related_pin_transition")
@@ -54,9 +56,10 @@ class Stage:
 Arrivals = dict[int, dict[str, Stage]]
 
 
-def loads(module: Module, library: Library) -> dict[int, float]:
-    """Return the capacitance of the pins that each bit drives."""
+def loads(module: Module, library: Library, wires: WireLoad | None = None) -> dict[int, float]:
+    """Return the capacitance of the pins that each bit drives, and of its wires if they count."""
     result: dict[int, float] = {}
+    num_sinks: Counter[int] = Counter()
     for cell in module["cells"].values():
         known = library.cells.get(cell["type"])
         for port, bits in cell["connections"].items():
@@ -64,14 +67,46 @@ def loads(module: Module, library: Library) -> dict[int, float]:
                 for bit in bits:
                     if isinstance(bit, int):
                         result[bit] = result.get(bit, 0.0) + known.pins[port].capacitance
-    return result
+                        num_sinks[bit] += 1
+    if wires is None:
+        return result
+    return {bit: load + wires.capacitance(num_sinks[bit]) for bit, load in result.items()}
 
 
-def slowest_path(module: Module, library: Library) -> list[Stage]:
+def worst_delay(cell: LibraryCell, slew: float | None, load: float) -> tuple[float, float]:
+    """Return the longest delay through a cell and the worst slew of its outputs.
+
+    Parameters
+    ----------
+    slew : float, optional
+        Of its inputs; by default the least of the tables.
+    load : float
+        That each output drives.
+    """
+    found = [
+        each
+        for pin in cell.outputs
+        for arc in pin.arcs
+        for edge in _EDGES
+        if (each := _delay(arc, edge, slew, load))
+    ]
+    return max(delay for delay, _ in found), max(slew for _, slew in found)
+
+
+def slowest_path(module: Module, library: Library, wires: WireLoad | None = None) -> list[Stage]:
     """Find the slowest path from register to register of a flattened module.
 
     The clock is ideal, with the steepest edge of the tables. A cell takes the worst time and the
     worst slew of its inputs, which is never optimistic. Beyond a table its last piece goes on.
+
+    Parameters
+    ----------
+    module : mapping
+        The module, as Yosys writes it.
+    library : Library
+        Its cells.
+    wires : WireLoad, optional
+        What wires add to the load of a net; by default nothing.
 
     Returns
     -------
@@ -84,7 +119,7 @@ def slowest_path(module: Module, library: Library) -> list[Stage]:
         If the library has no delay for a way through one of the cells.
     """
     _check_delays(module, library)
-    load = loads(module, library)
+    load = loads(module, library, wires)
     driver = drivers(module)
     arrivals: Arrivals = {}
 

@@ -155,6 +155,8 @@ def synthesize_netlist(
 ) -> "Synthesis":
     """Write the design of a netlist and synthesise it, with ``logs`` in the output directory.
 
+    Of an ASIC the mapped netlist and what belongs to it are written there, too.
+
     Parameters
     ----------
     show : Stages, optional
@@ -167,6 +169,7 @@ def synthesize_netlist(
     """
     from trilut.hdl import write_verilog
     from trilut.synth import synthesize_design
+    from trilut.synth.asic.handoff import write_handoff
 
     logs = output / "logs"
     with work_directory(output, logs=logs) as work:
@@ -176,6 +179,8 @@ def synthesize_netlist(
         synthesis = synthesize_design(
             design, target, work=work, logs=logs, settings=settings, progress=progress
         )
+        if target.library:
+            write_handoff(synthesis, target, settings, work=work, output=output)
     if stage:
         stage.finish(describe_synthesis(synthesis))
     return synthesis

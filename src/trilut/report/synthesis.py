@@ -426,7 +426,13 @@ def _timing_rows(section: Mapping[str, Any]) -> dict[str, str]:
     if section["levels"] is not None:
         rows["logic levels"] = f"{section['levels']} cells between registers (not timing)"
     if frequency is None:
-        reason = section["incomplete"] or "mapped only, not placed and routed"
+        area_only = section["asic"] is not None and not section["asic"].get("has_delays", True)
+        untimed = (
+            "area only, the library has no delays"
+            if area_only
+            else "mapped only, not placed and routed"
+        )
+        reason = section["incomplete"] or untimed
         return {**rows, "Fmax": f"not known: {reason}", "latency": f"{cycles} cycles"}
     figures = section["figures"]
     return {

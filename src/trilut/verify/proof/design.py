@@ -230,7 +230,8 @@ def read_mapped(
     name : str
         What to call the scratch files.
     models : sequence of str
-        Files with models of the part's cells that come with Yosys, such as ``ecp5/cells_sim.v``.
+        Files with models of the part's cells: of Yosys, such as ``+/ecp5/cells_sim.v``, or in the
+        directory ``work``.
 
     Raises
     ------
@@ -244,7 +245,7 @@ def read_mapped(
     languages = {".v": "verilog", ".json": "json"}
     read = [f"read_{languages[source.suffix]} {source.name}"]
     # The models of ECP5 define some cells twice, and those of RAMs take minutes if not deferred.
-    read += [f"read_verilog -overwrite -defer +/{model}" for model in models]
+    read += [f"read_verilog -overwrite -defer {model}" for model in models]
     script = _MAPPED_SCRIPT.format(read="\n".join(read), top=top, name=name)
     return _parse(_run(script, work, name)[top], frozenset())
 

@@ -1,0 +1,189 @@
+"""Trees of buffers for nets that drive too much, put into a design of standard cells."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from math import ceil, inf
+
+from trilut.synth.asic.library import Library, LibraryCell
+from trilut.synth.asic.sta import worst_delay
+from trilut.synth.asic.wires import WireLoad
+from trilut.synth.graph import drivers
+from trilut.synth.yosys import Module
+
+__all__ = ["MAX_SINKS", "buffer_nets"]
+
+MAX_SINKS = 16
+"""What a net may drive before it gets a tree, whatever the library says."""
+
+# How far the nets of a tree may spread; and what a faster tree may be slower than the fastest, if
+# it is smaller.
+_BRANCHES = (4, 6, 8, 12, MAX_SINKS, 24, 32)
+_SLOWER = 1.05
+
+_Sink = tuple[str, str]
+"""A cell and its pin."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """How the sinks of a net are reached: by this buffer, so many to a net."""
+
+    buffer: LibraryCell
+    branches: int
+
+    def widths(self, num_sinks: int) -> list[int]:
+        """Return the number of buffers of each level, from the sinks up."""
+        widths = [ceil(num_sinks / self.branches)]
+        while widths[-1] > self.branches:
+            widths.append(ceil(widths[-1] / self.branches))
+        return widths
+
+
+class _Trees:
+    """The choice of trees.
+
+    Parameters
+    ----------
+    library : Library
+        The cells.
+    wires : WireLoad, optional
+        What the wires of a net add to its load.
+    """
+
+    def __init__(self, library: Library, wires: WireLoad | None):
+        self._buffers = library.buffers
+        self._has_delays = library.has_delays
+        self._wires = wires
+        self.choose = cache(self._choose)
+
+    def _choose(self, driver: LibraryCell, num_sinks: int, pin_load: float) -> _Tree | None:
+        """Return the tree for a net with so many sinks, each of this load; None without buffers.
+
+        It is the smallest of those that are hardly slower than the fastest. A library without
+        delays gets its smallest buffer.
+        """
+        if not self._buffers:
+            return None
+        if not self._has_delays:
+            return _Tree(min(self._buffers, key=lambda cell: cell.area), MAX_SINKS)
+        trees = [_Tree(buffer, branches) for buffer in self._buffers for branches in _BRANCHES]
+        delays = {tree: self._delay(tree, driver, num_sinks, pin_load) for tree in trees}
+        limit = _SLOWER * min(delays.values())
+        fast = [tree for tree in trees if delays[tree] <= limit]
+        return min(fast, key=lambda tree: tree.buffer.area * sum(tree.widths(num_sinks)))
+
+    def _delay(self, tree: _Tree, driver: LibraryCell, num_sinks: int, pin_load: float) -> float:
+        """Return the time from the driver's inputs to the last sink; infinite if overloaded."""
+        stages = [driver, *[tree.buffer] * len(widths := tree.widths(num_sinks))]
+        # From the driver down: how many pins each net drives, and their load.
+        counts = [*reversed(widths), num_sinks]
+        counts = [counts[0], *(ceil(below / above) for above, below in pairwise(counts))]
+        (buffer_pin,) = (pin for pin in tree.buffer.pins.values() if not pin.is_output)
+        loads = [buffer_pin.capacitance] * len(widths) + [pin_load]
+        time, slew = 0.0, None
+        for cell, count, load in zip(stages, counts, loads, strict=True):
+            total = count * load + (self._wires.capacitance(count) if self._wires else 0.0)
+            if total > cell.max_load:
+                return inf
+            delay, slew = worst_delay(cell, slew, total)
+            time += delay
+        return time
+
+
+def buffer_nets(module: Module, library: Library, wires: WireLoad | None = None) -> int:
+    """Give each net that drives too much a tree of buffers; return how many buffers there are.
+
+    A net drives too much if it has more than :data:`MAX_SINKS` sinks, or a load that is beyond what
+    the cell that drives it may drive. The clock is left to who lays its tree out.
+
+    Parameters
+    ----------
+    module : mapping
+        The flattened module, as Yosys writes it; it is changed.
+    library : Library
+        Its cells.
+    wires : WireLoad, optional
+        What the wires of a net add to its load.
+    """
+    trees = _Trees(library, wires)
+    driver = drivers(module)
+    planter = _Planter(module)
+    before = len(module["cells"])
+    for bit, sinks in _sinks(module, library).items():
+        # At a port a register drives the net; see MappedDesign.register_ports.
+        source = module["cells"][driver[bit][0]]["type"] if bit in driver else library.register.cell
+        pins = [library.cells[module["cells"][name]["type"]].pins[pin] for name, pin in sinks]
+        load = sum(pin.capacitance for pin in pins)
+        total = load + (wires.capacitance(len(sinks)) if wires else 0.0)
+        is_light = total <= library.cells[source].max_load or len(sinks) == 1
+        if len(sinks) > MAX_SINKS or not is_light:
+            tree = trees.choose(library.cells[source], len(sinks), load / len(sinks))
+            if tree is not None:
+                planter.plant(bit, sinks, tree)
+    return len(module["cells"]) - before
+
+
+def _sinks(module: Module, library: Library) -> dict[int, list[_Sink]]:
+    """Return the pins of cells that each bit drives, clocks left out."""
+    result: dict[int, list[_Sink]] = {}
+    for name, cell in module["cells"].items():
+        if known := library.cells.get(cell["type"]):
+            for pin, bits in cell["connections"].items():
+                bit = bits[0] if bits else "x"
+                if isinstance(bit, int) and not known.pins[pin].is_output and pin != known.clock:
+                    result.setdefault(bit, []).append((name, pin))
+    return result
+
+
+class _Planter:
+    """Puts trees into a module; what a tree reads stays the same net."""
+
+    def __init__(self, module: Module):
+        self._module = module
+        self._names: dict[int, str] = {}
+        for name, net in module["netnames"].items():
+            for bit in net["bits"]:
+                if isinstance(bit, int):
+                    self._names[bit] = min(name, self._names.get(bit, name), key=len)
+        self._free = 1 + max(self._names, default=1)
+
+    def plant(self, bit: int, sinks: Sequence[_Sink], tree: _Tree) -> None:
+        """Reach the sinks of a bit by a tree."""
+        level = list(sinks)
+        for width in tree.widths(len(sinks)):
+            # Neighbours stay together, in groups that differ by one at most.
+            cuts = [round(index * len(level) / width) for index in range(width + 1)]
+            groups = [level[start:end] for start, end in pairwise(cuts)]
+            level = [self._add(bit, group, tree.buffer) for group in groups]
+        self._connect(level, bit)
+
+    def _add(self, root: int, sinks: Sequence[_Sink], buffer: LibraryCell) -> _Sink:
+        """Put in a buffer before some sinks, and return its own pin."""
+        bit, self._free = self._free, self._free + 1
+        name, net = (self._free_name(root, f"{word}_{bit}") for word in ("buffer", "buffered"))
+        ((output, _),) = ((pin, each) for pin, each in buffer.pins.items() if each.is_output)
+        ((source, _),) = ((pin, each) for pin, each in buffer.pins.items() if not each.is_output)
+        self._module["cells"][name] = {
+            "hide_name": 0,
+            "type": buffer.name,
+            "parameters": {},
+            "attributes": {},
+            "port_directions": {source: "input", output: "output"},
+            "connections": {source: [root], output: [bit]},
+        }
+        self._module["netnames"][net] = {"hide_name": 0, "bits": [bit], "attributes": {}}
+        self._connect(sinks, bit)
+        return name, source
+
+    def _free_name(self, root: int, end: str) -> str:
+        """Return a name that no cell and no net has: to Yosys they are of one kind."""
+        name = f"{self._names.get(root, 'net')}_{end}"
+        while name in self._module["cells"] or name in self._module["netnames"]:
+            name += "_"
+        return name
+
+    def _connect(self, sinks: Sequence[_Sink], bit: int) -> None:
+        for name, pin in sinks:
+            self._module["cells"][name]["connections"][pin] = [bit]
