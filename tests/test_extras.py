@@ -337,7 +337,10 @@ def test_a_synthesis_without_a_page(tmp_path):
     line = "Cannot find the Python package matplotlib; install trilut[report]"
     # Amaranth brings Jinja.
     assert talk.splitlines()[0] == f"The page is left out: {line}"
-    assert {path.name for path in tmp_path.iterdir()} == {"logs", "synthesis.json", "synthesis.md"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("logs", "synthesis.json", "synthesis.md"),
+        *("mapped.v", "mapped.sdc", "cells.v", "cells.csv", "README-mapped.md"),
+    }
 
 
 def test_a_description_without_an_estimate():
