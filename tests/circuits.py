@@ -1,11 +1,13 @@
 """Small circuits for the tests."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 
 from trilut import Encoder, Feature, Head, Netlist
 from trilut.circuit.interface import Interface, VerilogModule, input_ports, output_ports
+from trilut.circuit.monotone import project
 
 
 def random_netlist(
@@ -65,3 +67,14 @@ def verilog_module(
     ports = input_ports(netlist.encoder, netlist.num_inputs)
     results = output_ports(netlist.head, len(netlist.outputs), scores=scores)
     return VerilogModule(path, top, Interface(ports, results, latency))
+
+
+def monotone_netlist(seed: int, **settings: object) -> Netlist:
+    """Return a random netlist whose gates are information-monotone, most as decided as can be."""
+    net = random_netlist(seed, **settings)  # type: ignore[arg-type]
+    rng = np.random.default_rng(seed)
+    corners = rng.choice([-1, 1, 1, -1, 0], (net.num_gates, 2, 2))
+    # Between two equal corners stands the same, if anything.
+    wide = np.insert(corners, 1, np.where(corners[:, 0] == corners[:, 1], corners[:, 0], 0), axis=1)
+    full = np.insert(wide, 1, np.where(wide[:, :, 0] == wide[:, :, 1], wide[:, :, 0], 0), axis=2)
+    return dataclasses.replace(net, table=project(full.reshape(-1, 9)))

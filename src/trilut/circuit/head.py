@@ -1,6 +1,8 @@
 """The head: from output trits to class scores, a decision and its margin."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,20 +27,35 @@ class Decisions:
         Highest score minus the second highest.
     unknown : bool array [sample]
         Whether the circuit abstains: the margin is below the abstention margin.
+    certain : bool array [sample], optional
+        Whether the class has the highest score, and no other class the same, whatever each UNKNOWN
+        output turned out to be; None if nobody has asked. In a circuit of information-monotone
+        gates no value of a missing feature can then change the class.
+    members : bool array [sample, class], optional
+        The prediction set: the classes whose score is no more than the head's ``set_margin`` below
+        the highest; None if the head has none.
     """
 
     scores: NDArray[np.int64]
     chosen: NDArray[np.int64]
     margin: NDArray[np.int64]
     unknown: NDArray[np.bool_]
+    certain: NDArray[np.bool_] | None = None
+    members: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.chosen)
 
     def __getitem__(self, samples: slice | NDArray[np.int64]) -> "Decisions":
-        return Decisions(
-            self.scores[samples], self.chosen[samples], self.margin[samples], self.unknown[samples]
-        )
+        return self._of_each(lambda array: array[samples])
+
+    def _of_each(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> "Decisions":
+        return Decisions(**{name: function(array) for name, array in self.arrays().items()})
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what is there, by its name."""
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: array for name, array in named.items() if array is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +73,9 @@ class Head:
     abstain_margin : int
         The circuit abstains when the margin is below it. At least 1, so that a tie always abstains;
         one that no margin reaches lets the circuit always abstain.
+    set_margin : int, optional
+        A class is in the prediction set if its score is no more than this below the highest, so the
+        chosen class always is. Without it there are no prediction sets.
 
     Raises
     ------
@@ -68,6 +88,7 @@ class Head:
     group_sizes: tuple[int, ...]
     tau: float = 1.0
     abstain_margin: int = 1
+    set_margin: int | None = None
 
     def __post_init__(self) -> None:
         if len(self.classes) < 2:
@@ -90,6 +111,10 @@ class Head:
         if not 1 <= self.abstain_margin <= MAX_INTEGER:
             raise NetlistError(
                 f"Head has abstention margin {self.abstain_margin}, expected 1…{MAX_INTEGER}"
+            )
+        if self.set_margin is not None and not 0 <= self.set_margin <= MAX_INTEGER:
+            raise NetlistError(
+                f"Head has set margin {self.set_margin}, expected none or 0…{MAX_INTEGER}"
             )
 
     @property
@@ -114,13 +139,47 @@ class Head:
 
     def scores(self, outputs: NDArray[np.int8]) -> NDArray[np.int64]:
         """Sum the trits [sample, output] of each class."""
+        return self._sums(outputs)
+
+    def unknowns(self, outputs: NDArray[np.int8]) -> NDArray[np.int64]:
+        """Count the UNKNOWN ones among the trits [sample, output] of each class."""
+        return self._sums(outputs == 0)
+
+    def _sums(self, outputs: NDArray[np.int8] | NDArray[np.bool_]) -> NDArray[np.int64]:
         ends = np.cumsum(self.group_sizes)
         totals = np.zeros((len(outputs), self.num_outputs + 1), dtype=np.int64)
         np.cumsum(outputs, axis=1, dtype=np.int64, out=totals[:, 1:])
         return totals[:, ends] - totals[:, ends - np.array(self.group_sizes)]
 
-    def decide(self, scores: NDArray[np.int64]) -> Decisions:
-        """Choose a class for each row of scores [sample, class]."""
+    def decide(
+        self, scores: NDArray[np.int64], unknowns: NDArray[np.int64] | None = None
+    ) -> Decisions:
+        """Choose a class for each row of scores [sample, class].
+
+        With the numbers of UNKNOWN outputs [sample, class] it also says what is certain.
+        """
         ordered = np.sort(scores, axis=1)
         margin = ordered[:, -1] - ordered[:, -2]
-        return Decisions(scores, np.argmax(scores, axis=1), margin, margin < self.abstain_margin)
+        chosen = np.argmax(scores, axis=1)
+        certain = None if unknowns is None else _certain(scores, unknowns, chosen)
+        unknown = margin < self.abstain_margin
+        return Decisions(scores, chosen, margin, unknown, certain, self.members(scores))
+
+    def members(self, scores: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+        """Return the prediction sets [sample, class]; None if the head has no margin for them."""
+        if self.set_margin is None:
+            return None
+        # The difference of two scores fits; that of a score and the margin might not.
+        behind: NDArray[np.int64] = scores.max(axis=1, keepdims=True) - scores
+        return behind <= self.set_margin
+
+
+def _certain(
+    scores: NDArray[np.int64], unknowns: NDArray[np.int64], chosen: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Say whether the lowest that the chosen score can be is above the highest of all others."""
+    own = chosen[:, None]
+    lowest = np.take_along_axis(scores - unknowns, own, axis=1)
+    highest = scores + unknowns
+    np.put_along_axis(highest, own, np.iinfo(np.int64).min, axis=1)
+    return (lowest > highest).all(axis=1)

@@ -4,13 +4,18 @@ UNKNOWN says less than FALSE and TRUE, and these two say nothing of each other: 
 gate is *information-monotone* if an input that says more never changes an output that was not
 UNKNOWN. Such gates compose: by induction over the gates, every net of a circuit of them is UNKNOWN
 or what it would be however the UNKNOWN inputs turned out. There are 197 of them among the 19,683
-ternary gates; Kleene's connectives are, the consensus of two trits is not.
+ternary gates; Kleene's connectives are, and so is the consensus of two trits; Łukasiewicz's
+implication, TRUE for two UNKNOWN inputs, is not.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["is_information_monotone", "project"]
+from trilut.circuit.netlist import Netlist
+from trilut.circuit.reach import reachable_rows
+from trilut.errors import NetlistError
+
+__all__ = ["check_monotone", "is_information_monotone", "project"]
 
 # The rows of a table: corners know both inputs, an edge one, the centre none.
 _EDGES = {1: (0, 2), 3: (0, 6), 5: (2, 8), 7: (6, 8)}
@@ -38,3 +43,43 @@ def _keep_if_equal(table: NDArray[np.int8], row: int, others: tuple[int, ...]) -
 def is_information_monotone(table: ArrayLike) -> NDArray[np.bool_]:
     """Say of each ternary table [..., row] whether its gate is information-monotone."""
     return np.equal(project(table), np.asarray(table)).all(axis=-1)
+
+
+def check_monotone(netlist: Netlist) -> None:
+    """Check that no value of a missing feature can change a net that is not UNKNOWN.
+
+    It follows by induction if every gate is information-monotone on the rows of its table that can
+    occur: of two such rows, one of which says more than the other, so do the values.
+
+    Raises
+    ------
+    NetlistError
+        If that does not follow.
+    """
+    if netlist.valence != 3:
+        raise NetlistError(
+            f"Netlist {netlist.name!r} has no UNKNOWN (valence 2), so nothing in it can be certain"
+        )
+    if netlist.encoder is not None and netlist.encoder.missing != 0:
+        raise NetlistError(
+            f"Netlist {netlist.name!r} takes missing features as FALSE and not as UNKNOWN, so "
+            "nothing in it can be certain"
+        )
+    if is_information_monotone(netlist.table).all():
+        return
+    # The optimiser leaves nothing of tables on rows that cannot occur.
+    wrong = np.flatnonzero(~_is_monotone_on(netlist.table, reachable_rows(netlist)))
+    if len(wrong):
+        raise NetlistError(
+            f"Netlist {netlist.name!r} has {len(wrong)} gates of {netlist.num_gates} that are not "
+            f"information-monotone, gate {wrong[0]} first, so nothing in it can be certain"
+        )
+
+
+def _is_monotone_on(table: NDArray[np.int8], rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Say of each table [gate, row] whether it is monotone on some of its rows."""
+    steps = [(edge, corner) for edge, corners in _EDGES.items() for corner in corners]
+    steps += [(_CENTRE, row) for row in range(9) if row != _CENTRE]
+    less, more = np.array(steps).T
+    changes = (table[:, less] != 0) & (table[:, less] != table[:, more])
+    return ~(changes & rows[:, less] & rows[:, more]).any(axis=1)

@@ -199,11 +199,17 @@ class Netlist:
         """
         return self.values(trits)[:, self.outputs]
 
-    def classify(self, trits: ArrayLike) -> Decisions:
-        """Evaluate the circuit on input trits and decide with the head."""
+    def classify(self, trits: ArrayLike, *, certain: bool = False) -> Decisions:
+        """Evaluate the circuit on input trits and decide with the head.
+
+        What is ``certain`` means something in a circuit of information-monotone gates only; see
+        :func:`trilut.circuit.monotone.check_monotone`, which :func:`trilut.sim.classify` asks.
+        """
         if self.head is None:
             raise NetlistError(f"Netlist {self.name!r} has no head, so it cannot classify")
-        return self.head.decide(self.head.scores(self.evaluate(trits)))
+        outputs = self.evaluate(trits)
+        unknowns = self.head.unknowns(outputs) if certain else None
+        return self.head.decide(self.head.scores(outputs), unknowns)
 
     def predict(self, samples: ArrayLike) -> NDArray[np.int64]:
         """Return the class of each sample, by the fastest engine; see :mod:`trilut.sim`.
