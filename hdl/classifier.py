@@ -30,7 +30,7 @@ __all__ = ["Classifier", "StreamClassifier"]
 
 _ENCODER_SIGNAL = re.compile(r"(?:.*\.)?encoder\.o\[([0-9]+)\]")
 _LAYER_SIGNAL = re.compile(r"(?:.*\.)?layer_([0-9]+)\.([io])\[([0-9]+)\]")
-_SUM_SIGNAL = re.compile(r"(?:.*\.)?groupsum\.(?:i|class_([0-9]+)_input)\[([0-9]+)\]")
+_SUM_SIGNAL = re.compile(r"(?:.*\.)?groupsum\.(?:i|(\w+_[0-9]+)_input)\[([0-9]+)\]")
 
 
 class Classifier(wiring.Component):
@@ -82,8 +82,9 @@ class Classifier(wiring.Component):
         The abstention margin, if there is a port for it; see :class:`Argmax`.
     out_valid, out_ready : :py:`Out(1)`, :py:`In(1)`
         Handshake of the output.
-    out_class, out_margin, out_unknown, out_scores : :py:`Out`
-        The decision, as in :func:`decision_layout`, if the netlist has a head.
+    out_class, out_margin, out_unknown, out_scores, out_certain, out_set : :py:`Out`
+        The decision, as in :func:`decision_layout`, if the netlist has a head. The last three if
+        the options ask for them.
     out_trits : :py:`Out(ArrayLayout(2, len(netlist.outputs)))`
         Dual-rail output trits, if it has none.
     """
@@ -130,7 +131,7 @@ class Classifier(wiring.Component):
         head = netlist.head
         self.interface = Interface(
             input_ports(encoder, netlist.num_inputs),
-            output_ports(head, len(netlist.outputs), scores=options.scores),
+            output_ports(head, len(netlist.outputs), options.head_outputs),
             self.latency,
             margin_port(head) if head is not None and options.margin_port else None,
         )
@@ -163,8 +164,8 @@ class Classifier(wiring.Component):
             plan = self.plans[int(match[1]) - 1]
             return (plan.nets_in if match[2] == "i" else plan.nets_out)[int(match[3]) // 2]
         if (match := _SUM_SIGNAL.fullmatch(signal)) and self._sum is not None:
-            index, bit = match[1], int(match[2])
-            trit = bit // 2 if index is None else self._sum.input_trit(int(index), bit)
+            name, bit = match[1], int(match[2])
+            trit = bit // 2 if name is None else self._sum.input_trit(name, bit)
             return int(self.netlist.outputs[trit])
         return None
 
@@ -262,18 +263,29 @@ def _head_blocks(
     head = netlist.head
     if head is None:
         return None, None
-    pipeline, scores = options.pipeline, options.scores
+    pipeline, extra = options.pipeline, options.head_outputs
     possible = possible_values(netlist, rows)[netlist.outputs]
     values = [tuple((np.flatnonzero(row) - 1).tolist()) or (0,) for row in possible]
-    if len(head.classes) == 2 and not scores:
+    if len(head.classes) == 2 and not options.scores:
         difference = ScoreDifference(
-            head, pipeline, values=values, target=options.sums, input_register=True
+            head,
+            pipeline,
+            values=values,
+            target=options.sums,
+            input_register=True,
+            unknowns=options.certain,
         )
-        return difference, DifferenceArgmax(head, margin_port=options.margin_port)
+        return difference, DifferenceArgmax(head, extra, margin_port=options.margin_port)
     groupsum = GroupSum(
-        head, pipeline, values=values, exact=scores, target=options.sums, input_register=True
+        head,
+        pipeline,
+        values=values,
+        exact=options.scores or options.certain,
+        target=options.sums,
+        input_register=True,
+        unknowns=options.certain,
     )
-    argmax = Argmax(head, scores=scores, margin_port=options.margin_port, pipeline=pipeline)
+    argmax = Argmax(head, extra, margin_port=options.margin_port, pipeline=pipeline)
     return groupsum, argmax
 
 

@@ -64,10 +64,12 @@ def build_classifier(netlist: Netlist, options: HardwareOptions) -> Classifier:
     Raises
     ------
     NetlistError
-        If the netlist cannot take the input, or Amaranth cannot carry a vector of it.
+        If the netlist cannot take the input or give what is asked for, or Amaranth cannot carry a
+        vector of it.
     """
     is_trits = options.input_kind is InputKind.TRITS
     circuit = dataclasses.replace(netlist, encoder=None) if is_trits else netlist
+    options.check_head(circuit)
     _check_input(circuit, options)
     if options.optimized:
         circuit = optimize(circuit).netlist

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from trilut.circuit.interface import InputKind
+from trilut.circuit.interface import HeadOutput, InputKind
+from trilut.circuit.monotone import check_monotone
 from trilut.circuit.netlist import Netlist
 from trilut.errors import NetlistError
 from trilut.hdl.sums.plan import SUM_TARGETS
@@ -50,6 +51,12 @@ class HardwareOptions:
         Whether the packets of AXI4-Streams say which features are there.
     scores : bool
         Whether the scores come out too. Without them, two classes take one sum and not two.
+    certain : bool
+        Whether a port says that no value of a missing feature could change the class. The netlist
+        must be information-monotone.
+    prediction_set : bool
+        Whether a port has the prediction set, a bit for each class. The head must have a margin
+        for it.
     margin_port : bool
         Whether a port sets the abstention margin, and not the netlist.
     optimized : bool
@@ -71,6 +78,8 @@ class HardwareOptions:
     axi_beat_bits: int | None = None
     presence_bits: bool = True
     scores: bool = False
+    certain: bool = False
+    prediction_set: bool = False
     margin_port: bool = False
     optimized: bool = True
     fabric: Fabric = Fabric.TEXT
@@ -92,6 +101,37 @@ class HardwareOptions:
             return self
         kind = InputKind.TRITS if netlist.encoder is None else InputKind.FEATURES
         return dataclasses.replace(self, input_kind=kind)
+
+    @property
+    def head_outputs(self) -> tuple[HeadOutput, ...]:
+        """What comes out beside class, margin and abstention."""
+        asked = {
+            HeadOutput.SCORES: self.scores,
+            HeadOutput.CERTAIN: self.certain,
+            HeadOutput.SET: self.prediction_set,
+        }
+        return tuple(output for output, is_asked in asked.items() if is_asked)
+
+    def check_head(self, netlist: Netlist) -> None:
+        """Check that a netlist can give what is asked for.
+
+        Raises
+        ------
+        NetlistError
+            If it cannot.
+        """
+        if netlist.head is None and (self.certain or self.prediction_set):
+            raise NetlistError(
+                f"Netlist {netlist.name!r} has no head, which alone can tell what is certain, or a "
+                "prediction set"
+            )
+        if self.certain:
+            check_monotone(netlist)
+        if self.prediction_set and netlist.head is not None and netlist.head.set_margin is None:
+            raise NetlistError(
+                f"Netlist {netlist.name!r} has no margin for prediction sets; "
+                "trilut calibrate --coverage finds one"
+            )
 
     @property
     def has_input_register(self) -> bool:
@@ -120,7 +160,7 @@ class HardwareOptions:
             yield f"axi {self.axi_beat_bits}"
         flags = {
             "no-missing": not self.presence_bits,
-            "scores": self.scores,
+            **{output.value: True for output in self.head_outputs},
             "margin-port": self.margin_port,
             "no-optimize": not self.optimized,
         }

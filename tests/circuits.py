@@ -6,7 +6,13 @@ from pathlib import Path
 import numpy as np
 
 from trilut import Encoder, Feature, Head, Netlist
-from trilut.circuit.interface import Interface, VerilogModule, input_ports, output_ports
+from trilut.circuit.interface import (
+    HeadOutput,
+    Interface,
+    VerilogModule,
+    input_ports,
+    output_ports,
+)
 from trilut.circuit.monotone import project
 
 
@@ -65,7 +71,8 @@ def verilog_module(
 ) -> VerilogModule:
     """Return a design of a netlist that somebody else wrote."""
     ports = input_ports(netlist.encoder, netlist.num_inputs)
-    results = output_ports(netlist.head, len(netlist.outputs), scores=scores)
+    extra = [HeadOutput.SCORES] if scores else []
+    results = output_ports(netlist.head, len(netlist.outputs), extra)
     return VerilogModule(path, top, Interface(ports, results, latency))
 
 

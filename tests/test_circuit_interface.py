@@ -11,6 +11,7 @@ from trilut.circuit.interface import (
     Direction,
     Field,
     FieldKind,
+    HeadOutput,
     InputKind,
     Interface,
     Port,
@@ -25,7 +26,7 @@ HEAD = Head(("a", "b", "c"), (9, 9, 9))
 
 
 def some_interface(*, axi=None, scores=True):
-    ports = input_ports(ENCODER, 2), output_ports(HEAD, 27, scores=scores)
+    ports = input_ports(ENCODER, 2), output_ports(HEAD, 27, [HeadOutput.SCORES] if scores else [])
     return Interface(*ports, latency=7, margin=margin_port(HEAD), axi=axi)
 
 
@@ -97,7 +98,7 @@ def test_results_come_back_as_they_were():
     trits = np.random.default_rng(0).integers(-1, 2, (50, 4)).astype(np.int8)
     results = netlist.classify(trits)
     interface = Interface(
-        input_ports(None, 4), output_ports(netlist.head, 27, scores=True), latency=1
+        input_ports(None, 4), output_ports(netlist.head, 27, [HeadOutput.SCORES]), latency=1
     )
     assert interface.input_kind is InputKind.TRITS
     values = interface.unpack_results(interface.pack_results(results))
@@ -108,7 +109,7 @@ def test_results_come_back_as_they_were():
 
 
 def test_output_trits_come_back_as_they_were():
-    interface = Interface(input_ports(None, 2), output_ports(None, 3, scores=False), latency=0)
+    interface = Interface(input_ports(None, 2), output_ports(None, 3), latency=0)
     outputs = np.array([[-1, 0, 1], [1, 1, -1]], dtype=np.int8)
     values = interface.unpack_results(interface.pack_results(outputs))
     assert np.array_equal(values["out_trits"], outputs)

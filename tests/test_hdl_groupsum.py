@@ -200,7 +200,7 @@ def test_difference_is_the_decision(sizes, margin_port):
 @pytest.mark.parametrize("num_classes", [2, 3, 5, 6, 9])
 def test_argmax_without_scores_and_with_a_margin_port(num_classes, pipeline):
     head = Head(tuple(map(str, range(num_classes))), (3,) * num_classes)
-    component = Argmax(head, scores=False, margin_port=True, pipeline=pipeline)
+    component = Argmax(head, (), margin_port=True, pipeline=pipeline)
     assert "scores" not in component.o.shape().members
     rng = np.random.default_rng(num_classes)
     scores = rng.integers(-3, 4, (60, num_classes))

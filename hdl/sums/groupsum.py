@@ -1,6 +1,7 @@
 """GroupSum: the score of each class is the sum of its trits."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -61,13 +62,15 @@ class TritSum(wiring.Component):
         make at no cost, and which else takes a LUT for most trits.
     behavioural : bool
         Whether to describe the part's cells by what they do, for simulation.
+    unknowns : bool
+        Whether to count the UNKNOWN trits of each group, too.
 
     Members
     -------
     i : :py:`In(ArrayLayout(2, ...))`
         Dual-rail trits. The code 11 must not come.
-    o : :py:`Out(ArrayLayout(signed(width), len(groups)))`
-        Sums.
+    o : :py:`Out(ArrayLayout(signed(width), ...))`
+        Sums, and the numbers of UNKNOWN trits behind them if they are counted.
     en : :py:`In(1)`
         Enables the registers.
     """
@@ -84,6 +87,7 @@ class TritSum(wiring.Component):
         max_chain: int = 28,
         input_register: bool = False,
         behavioural: bool = False,
+        unknowns: bool = False,
     ):
         if target not in SUM_TARGETS:
             raise ValueError(
@@ -95,17 +99,16 @@ class TritSum(wiring.Component):
         self.levels = levels
         self.offset = offset
         self.input_register = input_register
-        self._starts = [sum(map(len, groups[:index])) for index in range(len(groups))]
+        self.num_sums = len(groups)
+        starts = [sum(map(len, groups[:index])) for index in range(len(groups))]
+        self._starts = starts * (1 + unknowns)
         self._subtracted = subtracted
+        terms = [(self._terms(*group), offset) for group in zip(starts, groups, strict=True)]
+        if unknowns:
+            terms += [([_is_unknown(choice) for choice in group], 0) for group in groups]
         self.plans = tuple(
-            plan_sum(
-                self._terms(*group),
-                target,
-                recoded=input_register,
-                offset=offset,
-                max_chain=max_chain,
-            )
-            for group in zip(self._starts, groups, strict=True)
+            plan_sum(values, target, recoded=input_register, offset=more, max_chain=max_chain)
+            for values, more in terms
         )
         self._chain = build_chain if behavioural else CHAINS.get(target, build_chain)
         self._num_stages = max(1, *(-(-len(plan.levels) // levels) for plan in self.plans))
@@ -113,14 +116,24 @@ class TritSum(wiring.Component):
         super().__init__(
             {
                 "i": In(ArrayLayout(2, sum(map(len, groups)))),
-                "o": Out(ArrayLayout(signed(width), len(groups))),
+                "o": Out(ArrayLayout(signed(width), len(self.plans))),
                 "en": In(1),
             }
         )
 
-    def input_trit(self, index: int, bit: int) -> int:
-        """Return the trit, counted over all sums, that a bit of a sum's input register is of."""
+    def input_trit(self, name: str, bit: int) -> int:
+        """Return the trit, counted over all sums, that a bit of a sum's input register is of.
+
+        The name of a sum is what those of its wires begin with: ``class_0`` or ``unknown_0``.
+        """
+        index = self._names.index(name)
         return self._starts[index] + list(self.plans[index].inputs.values())[bit].trit
+
+    @property
+    def _names(self) -> list[str]:
+        groups = range(self.num_sums)
+        names = [f"{what}_{index}" for what in ("class", "unknown") for index in groups]
+        return names[: len(self.plans)]
 
     def _terms(self, start: int, group: _Values) -> list[tuple[int, ...]]:
         return [
@@ -130,13 +143,14 @@ class TritSum(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        for index, plan in enumerate(self.plans):
-            result = self._sum(m, f"class_{index}", plan, self._starts[index])
+        for index, (name, plan) in enumerate(zip(self._names, self.plans, strict=True)):
+            plane = self._plane if index < self.num_sums else self._plane_of_unknown
+            result = self._sum(m, name, plan, partial(plane, self._starts[index]))
             m.d.comb += self.o[index].eq(result.as_signed())
         return m
 
-    def _sum(self, m: Module, name: str, plan: Plan, start: int) -> Any:
-        planes = [self._plane(start + s.trit, s.plane) for s in plan.inputs.values()]
+    def _sum(self, m: Module, name: str, plan: Plan, plane: Callable[[int, Plane], Any]) -> Any:
+        planes = [plane(source.trit, source.plane) for source in plan.inputs.values()]
         bits = dict(zip(plan.inputs, planes, strict=True))
         if self.input_register:
             bits = self._name(m, f"{name}_input", bits, registered=True)
@@ -156,9 +170,9 @@ class TritSum(wiring.Component):
             bits = self._name(m, f"{name}_delay_{stage}", bits, registered=True)
         return Cat(read_bit(bits, bit) for bit in plan.result)
 
-    def _plane(self, trit: int, plane: Plane) -> Any:
-        minus, plus = self.i.as_value()[2 * trit], self.i.as_value()[2 * trit + 1]
-        if trit in self._subtracted:
+    def _plane(self, start: int, trit: int, plane: Plane) -> Any:
+        minus, plus = self.i.as_value().word_select(start + trit, 2)
+        if start + trit in self._subtracted:
             minus, plus = plus, minus
         match plane:
             case Plane.PLUS:
@@ -167,6 +181,12 @@ class TritSum(wiring.Component):
                 return minus
             case Plane.ZERO:
                 return ~(plus | minus)
+
+    def _plane_of_unknown(self, start: int, trit: int, plane: Plane) -> Any:
+        """Answer a question about the number, 0 or 1, that says whether a trit is UNKNOWN."""
+        assert plane is not Plane.MINUS
+        is_known = self.i.as_value().word_select(start + trit, 2).any()
+        return is_known if plane is Plane.ZERO else ~is_known
 
     def _name(
         self, m: Module, name: str, bits: dict[int, Any], *, registered: bool
@@ -198,7 +218,8 @@ class GroupSum(TritSum):
         them cheaper, the more so the smaller the classes are, and changes no difference.
 
     Other parameters, and the members, are those of :class:`TritSum`; the width of ``o`` is
-    :attr:`Head.score_bits`.
+    :attr:`Head.score_bits`. With the numbers of UNKNOWN trits the scores must be exact: only then
+    are their bounds, the score plus or minus that number, sure to fit.
     """
 
     def __init__(
@@ -211,7 +232,10 @@ class GroupSum(TritSum):
         target: str = "generic",
         input_register: bool = False,
         behavioural: bool = False,
+        unknowns: bool = False,
     ):
+        if unknowns and not exact:
+            raise ValueError("Only exact scores go with the numbers of UNKNOWN trits")
         self.head = head
         self.pipeline = pipeline
         groups = _split(head, values)
@@ -224,6 +248,7 @@ class GroupSum(TritSum):
             max_chain=_max_chain(pipeline),
             input_register=input_register,
             behavioural=behavioural,
+            unknowns=unknowns,
         )
 
 
@@ -231,7 +256,8 @@ class ScoreDifference(TritSum):
     """The score of the first of two classes minus that of the second, as one sum.
 
     It takes little more than half of what two scores take and their difference. The parameters are
-    those of :class:`GroupSum`; ``o`` has one element of :func:`difference_width` bits.
+    those of :class:`GroupSum`; ``o`` has one element of :func:`difference_width` bits, and one more
+    with the number of UNKNOWN trits if they are counted.
     """
 
     def __init__(
@@ -243,6 +269,7 @@ class ScoreDifference(TritSum):
         target: str = "generic",
         input_register: bool = False,
         behavioural: bool = False,
+        unknowns: bool = False,
     ):
         if len(head.classes) != 2:
             raise ValueError(f"A difference of scores needs 2 classes, not {len(head.classes)}")
@@ -257,7 +284,13 @@ class ScoreDifference(TritSum):
             max_chain=_max_chain(pipeline),
             input_register=input_register,
             behavioural=behavioural,
+            unknowns=unknowns,
         )
+
+
+def _is_unknown(values: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the numbers, 1 for UNKNOWN and 0 otherwise, of the values of a trit."""
+    return tuple(sorted({int(value == 0) for value in values}))
 
 
 def _split(head: Head, values: _Values | None) -> list[_Values]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from io import BytesIO
 from pathlib import Path
@@ -103,7 +103,7 @@ class Model:
         else:
             arrays["trits"] = self.vectors
         if isinstance(self.results, Decisions):
-            arrays |= {name: getattr(self.results, name) for name in _DECISIONS}
+            arrays |= self.results.arrays()
         else:
             arrays["outputs"] = self.results
         content = BytesIO()
@@ -121,8 +121,6 @@ class Model:
             if "outputs" in arrays:
                 results = arrays["outputs"]
             else:
-                results = Decisions(*(arrays[name] for name in _DECISIONS))
+                names = (field.name for field in fields(Decisions))
+                results = Decisions(**{name: arrays[name] for name in names if name in arrays})
         return cls(vectors, results)
-
-
-_DECISIONS = ("scores", "chosen", "margin", "unknown")

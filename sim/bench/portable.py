@@ -55,8 +55,8 @@ def write_testbench(
     """
     top = check_identifier(design.top)
     make_directory(out)
-    model = reference_model(netlist, list(vectors.values()), seed)
     interface = design.interface
+    model = reference_model(netlist, list(vectors.values()), seed, interface)
     columns = interface.pack_vectors(model.vectors) | interface.pack_results(model.results)
     origins = [origin for origin, group in vectors.items() for _ in range(len(group))]
     write_atomically(out / "vectors.csv", _table(origins, columns))

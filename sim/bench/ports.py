@@ -56,7 +56,7 @@ class Ports:
 
 def _read(port: Port, text: str) -> object:
     values = port.unpack(text_to_bits([text]))[0].tolist()
-    return values if port.name in ("out_trits", "out_scores") else values[0]
+    return values if port.name in ("out_trits", "out_scores", "out_set") else values[0]
 
 
 def _handle(dut: Any, port: Port) -> Any:

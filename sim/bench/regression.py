@@ -1,5 +1,6 @@
 """Regression of a Verilog design against its netlist, vector by vector, in a Verilog simulator."""
 
+import dataclasses
 import json
 import shutil
 import time
@@ -13,14 +14,14 @@ from numpy.typing import NDArray
 
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.head import Decisions
-from trilut.circuit.interface import Interface, Vectors, VerilogModule
+from trilut.circuit.interface import HeadOutput, Interface, Vectors, VerilogModule
 from trilut.circuit.netlist import Netlist
 from trilut.errors import DataError, NetlistError
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.identifier import check_identifier
 from trilut.sim.bench.job import JOB_VARIABLE, Job, Model, ViolationKind
 from trilut.sim.bench.simulator import Simulator, child_tool, find_simulator
-from trilut.sim.engines.dispatch import classify, evaluate
+from trilut.sim.engines.dispatch import classify, evaluate, input_trits
 from trilut.tools import run
 
 __all__ = ["Mismatch", "RegressionResult", "Violation", "reference_model", "verify_rtl"]
@@ -168,7 +169,7 @@ def verify_rtl(
     tool = find_simulator(simulator) if isinstance(simulator, str) else simulator
     say = progress or (lambda line: None)
     groups = vectors if isinstance(vectors, Mapping) else {"vectors": vectors}
-    model = reference_model(netlist, list(groups.values()), seed)
+    model = reference_model(netlist, list(groups.values()), seed, design.interface)
     origins = {origin: len(group) for origin, group in groups.items()}
     job = Job(design.interface, seed, origins)
     directory = out.absolute() / "simulation"
@@ -190,8 +191,10 @@ def _check_streams(interface: Interface) -> None:
         )
 
 
-def reference_model(netlist: Netlist, groups: Sequence[Vectors], seed: int) -> Model:
-    """Join the vectors and ask the reference about them."""
+def reference_model(
+    netlist: Netlist, groups: Sequence[Vectors], seed: int, interface: Interface
+) -> Model:
+    """Join the vectors and ask the reference about all that an interface has of them."""
     features = [group for group in groups if isinstance(group, FeatureVectors)]
     trits = [group for group in groups if not isinstance(group, FeatureVectors)]
     if sum(map(len, groups)) == 0:
@@ -200,14 +203,11 @@ def reference_model(netlist: Netlist, groups: Sequence[Vectors], seed: int) -> M
         raise TypeError("Vectors are in part features and in part trits, expected one of them")
     if trits:
         inputs = np.concatenate(trits)
-        outputs = evaluate(netlist, inputs, engine="reference")
-        results = (
-            outputs if netlist.head is None else netlist.head.decide(netlist.head.scores(outputs))
-        )
-        return Model(inputs.astype(np.int8), results)
+        plain = dataclasses.replace(netlist, encoder=None)
+        return Model(inputs.astype(np.int8), _reference(plain, inputs, interface))
     vectors = FeatureVectors.concatenate(features)
     _check_features(netlist, vectors)
-    return Model(_scrambled(netlist, vectors, seed), _reference(netlist, vectors))
+    return Model(_scrambled(netlist, vectors, seed), _reference(netlist, vectors, interface))
 
 
 def _check_features(netlist: Netlist, vectors: FeatureVectors) -> None:
@@ -242,11 +242,13 @@ def _scrambled(netlist: Netlist, vectors: FeatureVectors, seed: int) -> FeatureV
     return FeatureVectors(np.where(vectors.valid, vectors.values, arbitrary), vectors.valid)
 
 
-def _reference(netlist: Netlist, vectors: FeatureVectors) -> Decisions | NDArray[np.int8]:
+def _reference(
+    netlist: Netlist, vectors: Vectors, interface: Interface
+) -> Decisions | NDArray[np.int8]:
     if netlist.head is not None:
-        return classify(netlist, vectors, engine="reference")
-    assert netlist.encoder is not None
-    return evaluate(netlist, netlist.encoder.trits(vectors), engine="reference")
+        certain = HeadOutput.CERTAIN in interface.head_outputs
+        return classify(netlist, vectors, certain=certain, engine="reference")
+    return evaluate(netlist, input_trits(netlist, vectors), engine="reference")
 
 
 def _simulate(

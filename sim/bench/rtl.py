@@ -153,11 +153,14 @@ class RtlModel:
         if not self._interface.has_port("out_scores"):
             raise NetlistError("The design has no port 'out_scores'; build it with scores")
         results = self.results(samples)
+        certain, members = results.get("certain"), results.get("set")
         return Decisions(
             results["scores"],
             results["class"][:, 0],
             results["margin"][:, 0],
             results["unknown"][:, 0].astype(np.bool_),
+            None if certain is None else certain[:, 0].astype(np.bool_),
+            None if members is None else members.astype(np.bool_),
         )
 
     def predict(self, samples: FeatureVectors | ArrayLike) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.head import Decisions
+from trilut.circuit.monotone import check_monotone
 from trilut.circuit.netlist import Netlist
 from trilut.errors import DataError, NetlistError
 from trilut.extras import require
@@ -112,6 +113,7 @@ def classify(
     netlist: Netlist,
     samples: FeatureVectors | ArrayLike,
     *,
+    certain: bool = False,
     engine: str = DEFAULT_ENGINE,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -125,13 +127,16 @@ def classify(
     samples : FeatureVectors or array [sample, feature]
         Integers as the hardware receives them, or feature values, NaN where one is missing. A
         netlist without an encoder takes its trits [sample, input].
+    certain : bool
+        Whether to say which answers are certain: no value of a missing feature could change them.
     engine, threads, progress
         As for :func:`evaluate`.
 
     Raises
     ------
     NetlistError
-        If the netlist has no head, or no encoder for feature vectors.
+        If the netlist has no head, or no encoder for feature vectors, or is not
+        information-monotone and asked what is certain.
     DataError
         If the samples do not fit the netlist.
     ToolError
@@ -142,17 +147,24 @@ def classify(
     _check_engine(engine)
     if netlist.head is None:
         raise NetlistError(f"Netlist {netlist.name!r} has no head, so it cannot classify")
+    if certain:
+        check_monotone(netlist)
     vectors = checked_samples(netlist, samples)
     if engine == "fast":
-        return fast.decide(netlist, vectors, threads=threads, progress=progress)
+        return fast.decide(netlist, vectors, certain=certain, threads=threads, progress=progress)
     if netlist.encoder is None:
         assert not isinstance(vectors, FeatureVectors)
         vectors = netlist.checked_inputs(vectors)
     run = _PREPARE[engine](netlist)
-    sums = np.empty((len(vectors), len(netlist.head.classes)), dtype=np.int64)
+    shape = (len(vectors), len(netlist.head.classes))
+    sums = np.empty(shape, dtype=np.int64)
+    unknowns = np.empty(shape, dtype=np.int64) if certain else None
     for batch in _batches(netlist, len(vectors), progress):
-        sums[batch] = netlist.head.scores(run(_encoded(netlist, vectors[batch])))
-    return netlist.head.decide(sums)
+        outputs = run(_encoded(netlist, vectors[batch]))
+        sums[batch] = netlist.head.scores(outputs)
+        if unknowns is not None:
+            unknowns[batch] = netlist.head.unknowns(outputs)
+    return netlist.head.decide(sums, unknowns)
 
 
 def scores(

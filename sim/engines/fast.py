@@ -7,6 +7,7 @@ GroupSum and argmax as one. Where there is no C compiler, numpy interprets the s
 (:mod:`trilut.sim.engines.bitplanes`).
 """
 
+import dataclasses
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -67,7 +68,12 @@ def evaluate(
 
 
 def decide(
-    netlist: Netlist, samples: Samples, *, threads: int | None, progress: Progress | None
+    netlist: Netlist,
+    samples: Samples,
+    *,
+    certain: bool,
+    threads: int | None,
+    progress: Progress | None,
 ) -> Decisions:
     """Classify samples of the right shape; trits if the netlist has no encoder.
 
@@ -84,19 +90,20 @@ def decide(
         chosen=np.empty(count, dtype=np.int64),
         margin=np.empty(count, dtype=np.int64),
         unknown=np.empty(count, dtype=np.bool_),
+        certain=np.empty(count, dtype=np.bool_) if certain else None,
     )
 
     def run(piece: slice) -> None:
         part = samples[piece]
         if netlist.encoder is None and not isinstance(part, FeatureVectors):
             part = _trits(netlist, part)
-        if not machine.decide(part, _part(decisions, piece)):
+        if not machine.decide(part, decisions[piece]):
             assert not isinstance(part, FeatureVectors)
             netlist.checked_inputs(part)
 
     width = netlist.num_inputs if netlist.encoder is None else len(netlist.encoder.features)
     _in_pieces(run, _pieces(machine, count, width, threads), threads, progress)
-    return decisions
+    return dataclasses.replace(decisions, members=netlist.head.members(decisions.scores))
 
 
 _machines: WeakKeyDictionary[Netlist, dict[bool, Machine]] = WeakKeyDictionary()
@@ -131,15 +138,6 @@ def _trits(netlist: Netlist, values: NDArray[Any]) -> NDArray[np.int8]:
     with np.errstate(invalid="ignore"):
         trits = values.astype(np.int8, order="C")
     return trits if np.array_equal(trits, values) else netlist.checked_inputs(values)
-
-
-def _part(decisions: Decisions, piece: slice) -> Decisions:
-    return Decisions(
-        decisions.scores[piece],
-        decisions.chosen[piece],
-        decisions.margin[piece],
-        decisions.unknown[piece],
-    )
 
 
 def _num_threads(threads: int | None) -> int:

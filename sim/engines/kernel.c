@@ -50,7 +50,7 @@ struct batch {
     int8_t *outputs;      /* [sample, output]; may be NULL, as may all below */
     int64_t *scores;      /* [sample, class] */
     int64_t *chosen, *margin;
-    uint8_t *unknown;
+    uint8_t *unknown, *certain;
 };
 
 /* Gates. */
@@ -489,8 +489,9 @@ static void unpack_trits(const struct program *program, const uint64_t *planes, 
 
 /* From planes to scores: vertical counters, bit k of the sums of 256 samples in one vector.
  *
- * Plus counts as one, and so does not-minus: the sum is the score plus the size of the group. The
- * counter of a binary group has plus only: twice the sum is the score plus the size. */
+ * Plus counts as one, and so does not-minus: the sum is the score plus the size of the group. With
+ * plus only, twice the sum is the score plus the size, as if UNKNOWN were FALSE; a binary group has
+ * no UNKNOWN. */
 
 enum { MAX_BITS = 40 };
 
@@ -514,7 +515,7 @@ static void count_up(vector counter[MAX_BITS], int bit, vector carry)
 
 /* Harley and Seal: eight planes become one carry of weight eight. */
 static void count_planes(const struct program *program, const vector *planes, int64_t first,
-                         int64_t last, int i, vector counter[MAX_BITS])
+                         int64_t last, int plus_only, int i, vector counter[MAX_BITS])
 {
     const uint32_t *output = program->outputs;
     vector ones = {0}, twos = {0}, fours = {0}, eights, two_a, two_b, four_a, four_b;
@@ -530,7 +531,7 @@ static void count_planes(const struct program *program, const vector *planes, in
     add(&twos, &four_b, two_a, two_b);    \
     add(&fours, &eights, four_a, four_b); \
     count_up(counter, 3, eights)
-    if (program->planes_per_net == 1) {
+    if (plus_only) {
         for (; last - first >= 8; first += 8) {
             ADD_EIGHT(PLUS(0), PLUS(1), PLUS(2), PLUS(3), PLUS(4), PLUS(5), PLUS(6), PLUS(7));
         }
@@ -543,7 +544,7 @@ static void count_planes(const struct program *program, const vector *planes, in
     vector rest[8] = {{0}};
     for (int filled = 0; first < last; first++) {
         rest[filled++] = PLUS(0);
-        if (program->planes_per_net == 2)
+        if (!plus_only)
             rest[filled++] = NOT_MINUS(0);
     }
     ADD_EIGHT(rest[0], rest[1], rest[2], rest[3], rest[4], rest[5], rest[6], rest[7]);
@@ -553,16 +554,16 @@ static void count_planes(const struct program *program, const vector *planes, in
 }
 
 static void sum_group(const struct program *program, const uint64_t *planes, int64_t first,
-                      int64_t last, int32_t sums[STEP])
+                      int64_t last, int plus_only, int32_t sums[STEP])
 {
     int64_t size = last - first;
     int num_bits = 0;
-    int factor = program->planes_per_net == 1 ? 2 : 1;
+    int factor = plus_only ? 2 : 1;
     while (size * 2 / factor >> num_bits)
         num_bits++;
     for (int i = 0; i < VECTORS; i++) {
         vector counter[MAX_BITS];
-        count_planes(program, (const vector *)planes, first, last, i, counter);
+        count_planes(program, (const vector *)planes, first, last, plus_only, i, counter);
         for (int part = 0; part < 4; part++) {
             int32_t *sum = sums + 256 * i + 64 * part;
             for (int sample = 0; sample < 64; sample++)
@@ -581,18 +582,38 @@ static void sum_group(const struct program *program, const uint64_t *planes, int
 
 struct decision {
     int32_t best[STEP], second[STEP], chosen[STEP], sums[STEP];
+    /* The most that a class can have, the least that the same class can, and the most of others. */
+    int32_t most[STEP], least[STEP], others[STEP], lowest[STEP];
 };
+
+/* The score is the mean of the least and the most that the class can have. A class that is certain
+ * is the one that can have the most. */
+static void bound(struct decision *d)
+{
+    for (int i = 0; i < STEP; i++) {
+        int32_t most = 2 * d->sums[i] - d->lowest[i], before = d->most[i];
+        int32_t loser = most < before ? most : before;
+        d->others[i] = loser > d->others[i] ? loser : d->others[i];
+        d->least[i] = most > before ? d->lowest[i] : d->least[i];
+        d->most[i] = most > before ? most : before;
+    }
+}
 
 static void decide(const struct program *program, const struct head *head, const uint64_t *planes,
                    const struct batch *batch, int64_t sample, int count, struct decision *d)
 {
     for (int i = 0; i < STEP; i++) {
-        d->best[i] = d->second[i] = INT32_MIN;
+        d->best[i] = d->second[i] = d->most[i] = d->others[i] = INT32_MIN;
         d->chosen[i] = 0;
     }
+    int is_binary = program->planes_per_net == 1;
     for (int64_t class = 0; class < head->num_classes; class++) {
-        sum_group(program, planes, head->first_output[class], head->first_output[class + 1],
-                  d->sums);
+        int64_t first = head->first_output[class], last = head->first_output[class + 1];
+        sum_group(program, planes, first, last, is_binary, d->sums);
+        if (batch->certain) {
+            sum_group(program, planes, first, last, 1, d->lowest);
+            bound(d);
+        }
         for (int i = 0; i < STEP; i++) {
             int32_t sum = d->sums[i], best = d->best[i], second = d->second[i];
             int32_t loser = sum < best ? sum : best;
@@ -607,6 +628,8 @@ static void decide(const struct program *program, const struct head *head, const
         batch->chosen[sample + i] = d->chosen[i];
         batch->margin[sample + i] = (int64_t)d->best[i] - d->second[i];
         batch->unknown[sample + i] = batch->margin[sample + i] < head->abstain_margin;
+        if (batch->certain)
+            batch->certain[sample + i] = d->least[i] > d->others[i];
     }
 }
 

@@ -50,7 +50,10 @@ class Machine(Protocol):
         """Set the outputs of some samples; return whether their trits are truth values."""
 
     def decide(self, samples: Samples, decisions: Decisions) -> bool:
-        """Set the decisions about some samples; return whether trits are truth values."""
+        """Set the decisions about some samples; return whether trits are truth values.
+
+        What is certain is set if there is an array for it.
+        """
 
 
 class NumpyMachine:
@@ -83,9 +86,10 @@ class NumpyMachine:
             outputs = np.empty((len(trits), len(self.program.outputs)), dtype=np.int8)
             if not self.evaluate(trits, outputs):
                 return False
-            made = self._head.decide(self._head.scores(outputs))
-            for name in ("scores", "chosen", "margin", "unknown"):
-                getattr(decisions, name)[piece] = getattr(made, name)
+            unknowns = None if decisions.certain is None else self._head.unknowns(outputs)
+            made = self._head.decide(self._head.scores(outputs), unknowns).arrays()
+            for name, array in decisions.arrays().items():
+                array[piece] = made[name]
         return True
 
 
@@ -157,10 +161,7 @@ class NativeMachine:
         batch = _Struct(
             native.Batch,
             num_samples=len(samples),
-            scores=decisions.scores,
-            chosen=decisions.chosen,
-            margin=decisions.margin,
-            unknown=decisions.unknown,
+            **decisions.arrays(),
             **source,
         )
         return self._run(encoder, batch, len(samples))

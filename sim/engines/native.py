@@ -84,7 +84,7 @@ class Batch(_Structure):
     _fields_ = (
         *((name, _INT) for name in ("kind", "num_samples", "num_columns")),
         *((name, _POINTER) for name in ("samples", "valid", "outputs", "scores")),
-        *((name, _POINTER) for name in ("chosen", "margin", "unknown")),
+        *((name, _POINTER) for name in ("chosen", "margin", "unknown", "certain")),
     )
 
 

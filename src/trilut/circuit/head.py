@@ -182,4 +182,5 @@ def _certain(
     lowest = np.take_along_axis(scores - unknowns, own, axis=1)
     highest = scores + unknowns
     np.put_along_axis(highest, own, np.iinfo(np.int64).min, axis=1)
-    return (lowest > highest).all(axis=1)
+    certain: NDArray[np.bool_] = np.all(lowest > highest, axis=1)
+    return certain

@@ -5,7 +5,7 @@ boards, the energy estimate, the header and the manifest read it.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -24,6 +24,7 @@ __all__ = [
     "Direction",
     "Field",
     "FieldKind",
+    "HeadOutput",
     "InputKind",
     "Interface",
     "Port",
@@ -49,6 +50,35 @@ class InputKind(StrEnum):
 
     FEATURES = "features"
     TRITS = "trits"
+
+
+class HeadOutput(StrEnum):
+    """What a decision can have beside class, margin and abstention, in the order of the ports.
+
+    The port of each is called ``out_`` and its value. All that carries results, from the hardware
+    to the host of a board, is made from the ports.
+    """
+
+    SCORES = "scores"
+    CERTAIN = "certain"
+    """Of netlists that are information-monotone; see :mod:`trilut.circuit.monotone`."""
+    SET = "set"
+    """Of heads with a margin for prediction sets."""
+
+    @property
+    def port(self) -> str:
+        """Name of the port."""
+        return f"out_{self.value}"
+
+    def fields(self, head: Head) -> "tuple[Field, ...]":
+        """Return what the port carries."""
+        match self:
+            case HeadOutput.SCORES:
+                return (Field(head.score_bits, FieldKind.SIGNED),) * len(head.classes)
+            case HeadOutput.CERTAIN:
+                return (_WIRE,)
+            case HeadOutput.SET:
+                return (_WIRE,) * len(head.classes)
 
 
 class Direction(StrEnum):
@@ -190,6 +220,11 @@ class Interface:
         return any(port.name == name for port in (*self.inputs, *self.outputs))
 
     @property
+    def head_outputs(self) -> tuple[HeadOutput, ...]:
+        """What a decision has beside class, margin and abstention."""
+        return tuple(output for output in HeadOutput if self.has_port(output.port))
+
+    @property
     def packet(self) -> dict[str, range]:
         """Where the inputs lie in a packet of AXI4-Stream."""
         kept = [port for port in self.inputs if port.name != "in_present" or self._has_presence]
@@ -302,8 +337,10 @@ def input_ports(encoder: Encoder | None, num_inputs: int) -> tuple[Port, ...]:
     )
 
 
-def output_ports(head: Head | None, num_outputs: int, *, scores: bool) -> tuple[Port, ...]:
-    """Return the ports of a result: a decision, with or without scores, or trits without a head."""
+def output_ports(
+    head: Head | None, num_outputs: int, extra: Collection[HeadOutput] = ()
+) -> tuple[Port, ...]:
+    """Return the ports of a result: a decision and what else is asked for, or trits."""
     if head is None:
         return (Port("out_trits", Direction.OUTPUT, (_TRIT,) * num_outputs),)
     fields: dict[str, tuple[Field, ...]] = {
@@ -311,8 +348,7 @@ def output_ports(head: Head | None, num_outputs: int, *, scores: bool) -> tuple[
         "out_margin": (Field(head.margin_bits),),
         "out_unknown": (_WIRE,),
     }
-    if scores:
-        fields["out_scores"] = (Field(head.score_bits, FieldKind.SIGNED),) * len(head.classes)
+    fields |= {output.port: output.fields(head) for output in HeadOutput if output in extra}
     return tuple(Port(name, Direction.OUTPUT, parts) for name, parts in fields.items())
 
 
@@ -332,12 +368,17 @@ def result_values(results: Decisions | NDArray[np.int8]) -> Values:
     """Return what results are by the names of output ports."""
     if not isinstance(results, Decisions):
         return {"out_trits": results}
-    return {
+    values: dict[str, NDArray[Any]] = {
         "out_class": results.chosen[:, None],
         "out_margin": results.margin[:, None],
         "out_unknown": results.unknown[:, None],
         "out_scores": results.scores,
     }
+    if results.certain is not None:
+        values["out_certain"] = results.certain[:, None]
+    if results.members is not None:
+        values["out_set"] = results.members
+    return values
 
 
 def _places(ports: Iterable[Port], *, alignment: int) -> dict[str, range]:
@@ -371,6 +412,8 @@ _MEANINGS = {
     "out_margin": "margin, the highest score minus the second highest",
     "out_unknown": "the circuit abstains",
     "out_scores": "scores in two's complement, class 0 in the lowest bits",
+    "out_certain": "no value of a missing feature could change the class",
+    "out_set": "bit c is 1 if class c is in the prediction set",
     "out_trits": _TRIT_MEANING,
     "s_axis_tdata": "a packet as listed above, lowest bits first; the rest is ignored",
     "s_axis_tvalid": "a beat is there",

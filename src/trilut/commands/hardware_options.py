@@ -11,13 +11,14 @@ __all__ = [
     "add_axi",
     "add_hardware_options",
     "add_pipeline",
+    "add_trust",
     "hardware_flags",
     "hardware_options",
 ]
 
 _DEFAULT = HardwareOptions()
 # The name of an option on the command line that is not that of its field.
-_ARGUMENTS = {"input_kind": "input", "axi_beat_bits": "axi"}
+_ARGUMENTS = {"input_kind": "input", "axi_beat_bits": "axi", "prediction_set": "set"}
 _NEGATED = {"presence_bits": "no_missing", "optimized": "no_optimize"}
 
 
@@ -49,6 +50,20 @@ def add_axi(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """Add the options of what tells how far an answer can be trusted."""
+    parser.add_argument(
+        "--certain",
+        action="store_true",
+        help="a port that says that no value of a missing feature could change the class",
+    )
+    parser.add_argument(
+        "--set",
+        action="store_true",
+        help="a port with the prediction set, a bit a class (after trilut calibrate --coverage)",
+    )
+
+
 def add_hardware_options(parser: argparse.ArgumentParser) -> None:
     """Add all options that shape hardware."""
     add_pipeline(parser)
@@ -75,6 +90,7 @@ def add_hardware_options(parser: argparse.ArgumentParser) -> None:
         help="layers as Verilog text, or every gate an Amaranth component, a module of its own",
     )
     parser.add_argument("--scores", action="store_true", help="a port with the class scores")
+    add_trust(parser)
     parser.add_argument(
         "--margin-port", action="store_true", help="a port that sets the abstention margin"
     )
@@ -114,6 +130,8 @@ def hardware_flags(args: argparse.Namespace) -> list[str]:
         "--sums": args.sums != _DEFAULT.sums,
         "--fabric": args.fabric != _DEFAULT.fabric,
         "--scores": args.scores,
+        "--certain": args.certain,
+        "--set": args.set,
         "--margin-port": args.margin_port,
     }
     return [flag for flag, is_given in flags.items() if is_given]

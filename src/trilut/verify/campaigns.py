@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trilut.circuit.encoder import FeatureVectors
-from trilut.circuit.interface import Vectors, result_values
+from trilut.circuit.interface import Interface, Vectors, result_values
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.trit import CODES
 from trilut.errors import NetlistError, ToolError
@@ -262,7 +262,7 @@ def _prepared(
     """Build a design with faults, and check that without one it does what the netlist says."""
     netlist = design.circuit
     model = build_rtl(netlist, write_faulty(design, faults, out), out=out, has_select=True)
-    expected = _reference(netlist, vectors)
+    expected = _reference(netlist, vectors, design.interface)
     results = model.results(vectors)
     expected = {name: expected[name] for name in results}
     for name, values in expected.items():
@@ -271,8 +271,10 @@ def _prepared(
     return model, expected
 
 
-def _reference(netlist: Netlist, vectors: Vectors) -> dict[str, NDArray[np.int64]]:
-    values = result_values(reference_model(netlist, [vectors], 0).results)
+def _reference(
+    netlist: Netlist, vectors: Vectors, interface: Interface
+) -> dict[str, NDArray[np.int64]]:
+    values = result_values(reference_model(netlist, [vectors], 0, interface).results)
     return {name.removeprefix("out_"): port.astype(np.int64) for name, port in values.items()}
 
 

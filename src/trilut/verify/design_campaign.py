@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trilut.circuit.encoder import FeatureVectors
-from trilut.circuit.interface import Values, Vectors, VerilogModule, result_values
+from trilut.circuit.interface import Interface, Values, Vectors, VerilogModule, result_values
 from trilut.circuit.netlist import Netlist
 from trilut.errors import NetlistError, ToolError
 from trilut.files import make_directory, read_bytes, write_atomically
@@ -199,7 +199,7 @@ class DesignCampaign:
         self._vectors = vectors
         self._out = make_directory(out)
         self._joined = _joined(vectors)
-        self._expected = _reference(design.netlist, self._joined)
+        self._expected = _reference(design.netlist, self._joined, design.interface)
         structure = read_structure(design, self._out)
         self._paths = [self._out / f"mutant_{number}.v" for number in range(1, len(mutations) + 1)]
         selectable = self._write(structure)
@@ -304,7 +304,8 @@ class DesignCampaign:
         except NetlistError:
             return False
         return not any(
-            self._sees_values(index + 1, part, _reference(netlist, part)) for part in parts
+            self._sees_values(index + 1, part, _reference(netlist, part, self._design.interface))
+            for part in parts
         )
 
     def _sees_values(self, number: int, vectors: Vectors, expected: Values) -> bool:
@@ -380,8 +381,8 @@ class _Chosen:
         shutil.copy(self.program, directory / design.top)
 
 
-def _reference(netlist: Netlist, vectors: Vectors) -> Values:
-    return result_values(reference_model(netlist, [vectors], 0).results)
+def _reference(netlist: Netlist, vectors: Vectors, interface: Interface) -> Values:
+    return result_values(reference_model(netlist, [vectors], 0, interface).results)
 
 
 def _joined(vectors: Mapping[str, Vectors]) -> Vectors:

@@ -39,7 +39,7 @@ def _check_ports(subject: Subject) -> None:
     """Check that the interface is that of the netlist, and the ports are those of the interface."""
     netlist, interface, main = subject.netlist, subject.interface, subject.main
     inputs = input_ports(netlist.encoder, netlist.num_inputs)
-    outputs = output_ports(netlist.head, len(netlist.outputs), scores=subject.gives_scores)
+    outputs = output_ports(netlist.head, len(netlist.outputs), subject.interface.head_outputs)
     if (interface.inputs, interface.outputs) != (inputs, outputs):
         raise PipelineError("The interface is not that of the netlist")
     if interface.axi is not None:
