@@ -4,7 +4,7 @@ from typing import Any
 
 from trilut.circuit.bits import bits_to_text, text_to_bits
 from trilut.circuit.encoder import FeatureVectors
-from trilut.circuit.interface import Port
+from trilut.circuit.interface import LIST_PORTS, Port
 from trilut.sim.bench.job import Job, Model
 
 __all__ = ["Payload", "Ports", "is_resolved"]
@@ -56,7 +56,7 @@ class Ports:
 
 def _read(port: Port, text: str) -> object:
     values = port.unpack(text_to_bits([text]))[0].tolist()
-    return values if port.name in ("out_trits", "out_scores", "out_set") else values[0]
+    return values if port.name in LIST_PORTS else values[0]
 
 
 def _handle(dut: Any, port: Port) -> Any:

@@ -20,6 +20,7 @@ from trilut.circuit.head import Decisions, Head
 from trilut.circuit.trit import TRIT_BITS, Bits, pack_trits, unpack_trits
 
 __all__ = [
+    "LIST_PORTS",
     "Axi",
     "Direction",
     "Field",
@@ -40,6 +41,9 @@ __all__ = [
 
 Vectors = FeatureVectors | NDArray[np.int8]
 """Feature vectors, or trits [vector, input] for a design that takes trits."""
+
+LIST_PORTS = ("out_trits", "out_scores", "out_set")
+"""The ports of a result that carry several values, even where there is but one."""
 
 Values = Mapping[str, NDArray[np.integer[Any] | np.bool_]]
 """What ports carry: numbers or trits [vector, field] of each, by name."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trilut.circuit.interface import Interface, Vectors, VerilogModule
+from trilut.circuit.interface import LIST_PORTS, Interface, Vectors, VerilogModule
 from trilut.circuit.netlist import Netlist
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.hdl import HardwareOptions, write_verilog
@@ -183,7 +183,7 @@ def compare(
     mismatches = []
     for group in vectors.values():
         got = _rows(model.results(group))
-        expected = reference(netlist, inputs.encoded(group))
+        expected = reference(netlist, inputs.encoded(group), chip.bench.interface.result)
         for index, (have, want) in enumerate(zip(got, expected, strict=True)):
             if have != want:
                 named = inputs.named(group[index : index + 1])
@@ -197,7 +197,7 @@ def compare(
 def _rows(results: Mapping[str, NDArray[np.int64]]) -> list[dict[str, object]]:
     """Return the results of each vector as the reference gives them."""
     columns = [
-        values.tolist() if name == "trits" else values[:, 0].tolist()
+        values.tolist() if f"out_{name}" in LIST_PORTS else values[:, 0].tolist()
         for name, values in results.items()
     ]
     return [dict(zip(results, row, strict=True)) for row in zip(*columns, strict=True)]

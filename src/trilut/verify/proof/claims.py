@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 # Not the wires inside a level: carries, and the pins of a part's own cells.
-_BETWEEN_LEVELS = re.compile(r"class_\d+_level_\d+")
+_BETWEEN_LEVELS = re.compile(r"(?:class|unknown)_\d+_level_\d+")
 
 
 def prove_structure(subject: Subject) -> Claim:
@@ -132,15 +132,17 @@ def prove_sums(subject: Subject, fabric: Fabric) -> tuple[Claim, int]:
         text = f"Output {output} takes a value that was ruled out"
         return Claim("sums", Finding.REFUTED, text, explain(subject, fabric, example)), 0
     try:
-        num_numbers, constant = _summed(subject, fabric, possible)
+        num_sums, constant = _summed(subject, fabric, possible)
     except SumError as error:
         witness = search(subject, fabric)
         outcome = Finding.OPEN if witness is None else Finding.REFUTED
         return Claim("sums", outcome, str(error), witness), 0
-    what = "difference of the two scores" if num_numbers == 1 else f"{num_numbers} scores"
+    what = "difference of the two scores" if num_sums == 1 else f"{num_sums} scores"
     text = f"{what} equal the sums of {len(possible)} trits" + (
         f", all with the constant {constant:+d}" if constant else ""
     )
+    if subject.gives_certain:
+        text += "; the UNKNOWN ones are counted"
     return Claim("sums", Finding.PROVEN, text), constant
 
 
@@ -193,14 +195,21 @@ def _summed(subject: Subject, fabric: Fabric, possible: NDArray[np.bool_]) -> tu
     groupsum, outside = subject.through("groupsum", aig, known, cuts=_between_levels(subject))
     scores = Pipeline(aig, subject.main, outside).literals(subject.score_bits())
     numbers = subject.numbers(scores)
+    count = subject.num_sums
     constants = {
         prove_sum(aig, number, trits, signs, groupsum.drivers)
-        for number, signs in zip(numbers, _signs(subject, fabric, len(numbers)), strict=True)
+        for number, signs in zip(numbers[:count], _signs(subject, fabric), strict=True)
     }
-    is_exact = subject.gives_scores or len(numbers) == 1
+    is_exact = subject.gives_scores or subject.gives_certain or count == 1
     if len(constants) > 1 or (is_exact and constants != {0}):
         raise SumError(f"The sums are off by {sorted(constants)}")
-    return len(numbers), constants.pop()
+    if subject.gives_certain:
+        counts = _signs(subject, fabric, of_unknown=True)
+        for number, signs in zip(numbers[count:], counts, strict=True):
+            wrong = prove_sum(aig, number, trits, signs, groupsum.drivers, of_unknown=True)
+            if wrong:
+                raise SumError(f"A number of UNKNOWN outputs is off by {wrong}")
+    return count, constants.pop()
 
 
 def _between_levels(subject: Subject) -> set[Bit]:
@@ -210,13 +219,13 @@ def _between_levels(subject: Subject) -> set[Bit]:
     return {bit for name in names for bit in nets[name] if isinstance(bit, int)}
 
 
-def _signs(subject: Subject, fabric: Fabric, num_numbers: int) -> Iterator[list[int]]:
+def _signs(subject: Subject, fabric: Fabric, *, of_unknown: bool = False) -> Iterator[list[int]]:
     """Yield how each trit that enters the sums counts in each of them."""
     head, outputs = subject.head, subject.netlist.outputs
-    for index in range(num_numbers):
+    for index in range(subject.num_sums):
         weights = np.repeat(np.arange(len(head.classes)) == index, head.group_sizes).astype(int)
-        if num_numbers == 1:
-            weights = np.repeat([1, -1], head.group_sizes)
+        if subject.num_sums == 1:
+            weights = np.repeat([1, 1 if of_unknown else -1], head.group_sizes)
         if len(fabric.entering) == len(weights):
             yield weights.tolist()
         else:
@@ -250,13 +259,18 @@ def prove_decision(subject: Subject, fabric: Fabric, constant: int) -> Claim:
     for text, literals in _wrong_decisions(subject, aig, numbers, ports, limit):
         example = sweeper.example(literals)
         if example is not None:
-            values = [_signed_value(number, example) - constant for number in numbers]
-            what = "score difference" if len(numbers) == 1 else "scores"
-            text = f"{text} for {what} {', '.join(map(str, values))}"
+            values = [_signed_value(number, example) for number in numbers]
+            shown = [str(value - constant) for value in values[: subject.num_sums]]
+            what = "score difference" if subject.num_sums == 1 else "scores"
+            text = f"{text} for {what} {', '.join(shown)}"
+            if unknown := values[subject.num_sums :]:
+                text += f" with {', '.join(map(str, unknown))} UNKNOWN"
             return Claim("decision", Finding.REFUTED, text, search(subject, fabric))
     below = "port 'abstain_margin'" if limit else head.abstain_margin
+    more = {"certain": subject.gives_certain, "prediction set": subject.gives_set}
+    told = "".join(f"{name}, " for name, is_told in more.items() if is_told)
     text = (
-        f"first highest of {len(head.classes)} scores, margin, and abstention below "
+        f"first highest of {len(head.classes)} scores, margin, {told}and abstention below "
         f"{below}, for all scores that fit the groups"
     )
     return Claim("decision", Finding.PROVEN, text)
@@ -265,16 +279,27 @@ def prove_decision(subject: Subject, fabric: Fabric, constant: int) -> Claim:
 def _limits(
     subject: Subject, aig: Aig, numbers: Sequence[Sequence[Literal]], constant: int
 ) -> list[Literal]:
-    """Return that all numbers are in the range of their groups."""
-    head = subject.head
-    sizes = [head.num_outputs] if len(numbers) == 1 else head.group_sizes
+    """Return that all numbers are in the range of their groups.
+
+    If UNKNOWN outputs are counted, so are what a score and their number can come to.
+    """
+    head, count = subject.head, subject.num_sums
+    sizes = [head.num_outputs] if count == 1 else head.group_sizes
     limits = []
-    for number, size in zip(numbers, sizes, strict=True):
-        limits += [
-            specification.at_least(aig, number, constant - size, signed=True),
-            specification.at_least(aig, number, constant + size + 1, signed=True) ^ 1,
-        ]
+    for number, size in zip(numbers[:count], sizes, strict=True):
+        limits += _between(aig, number, constant - size, constant + size)
+    for score, unknown, size in zip(numbers, numbers[count:], sizes, strict=False):
+        limits += _between(aig, unknown, 0, size)
+        for bound in specification.bounds(aig, score, unknown):
+            limits += _between(aig, bound, -size, size)
     return limits
+
+
+def _between(aig: Aig, number: Sequence[Literal], lowest: int, highest: int) -> list[Literal]:
+    return [
+        specification.at_least(aig, number, lowest, signed=True),
+        specification.at_least(aig, number, highest + 1, signed=True) ^ 1,
+    ]
 
 
 def _wrong_decisions(
@@ -285,7 +310,11 @@ def _wrong_decisions(
     limit: Sequence[Literal],
 ) -> Iterator[tuple[str, list[Literal]]]:
     """Yield what would be wrong if some literals could all be TRUE."""
-    scores = [numbers[0], [FALSE]] if len(numbers) == 1 else numbers
+    count = subject.num_sums
+    scores, unknowns = numbers[:count], numbers[count:]
+    if count == 1:
+        # As if the second score were 0 and had no UNKNOWN outputs: the difference has them all.
+        scores, unknowns = [scores[0], [FALSE]], [*unknowns, [FALSE]]
     chosen, margin, unknown = (
         ports["out_class"],
         [*ports["out_margin"], FALSE],
@@ -298,13 +327,22 @@ def _wrong_decisions(
         others = [score for other, score in enumerate(scores) if other != index]
         expected = specification.margin_over(aig, scores[index], others)
         yield "The margin is wrong", [is_class, specification.equal(aig, margin, expected) ^ 1]
+        if subject.gives_certain:
+            certain = specification.is_certain(aig, index, scores, unknowns)
+            wrong = aig.differ(ports["out_certain"][0], certain)
+            yield "What is certain is wrong", [is_class, wrong]
+        if subject.gives_set:
+            members = specification.members(aig, scores[index], scores, subject.head.set_margin)
+            for other, (got, want) in enumerate(zip(ports["out_set"], members, strict=True)):
+                text = f"Class {other} in the prediction set is wrong"
+                yield text, [is_class, aig.differ(got, want)]
     # The margin is known to be right by now.
     abstains = specification.abstains(aig, margin, limit, subject.head.abstain_margin)
     yield "The abstention is wrong", [aig.differ(unknown[0], abstains)]
     if subject.gives_scores:
-        pairs = zip(subject.numbers(ports["out_scores"]), numbers, strict=True)
-        for index, (got, want) in enumerate(pairs):
-            yield f"Score {index} is wrong", [specification.equal(aig, got, want) ^ 1]
+        pairs = zip(subject.split(ports["out_scores"], count), scores, strict=True)
+        for index, pair in enumerate(pairs):
+            yield f"Score {index} is wrong", [specification.equal(aig, *pair) ^ 1]
 
 
 def _signed_value(number: Sequence[Literal], example: Mapping[Literal, bool]) -> int:

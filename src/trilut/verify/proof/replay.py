@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from trilut.circuit.interface import LIST_PORTS
 from trilut.verify.proof.aig import FALSE, TRUE, Literal, Words
 from trilut.verify.proof.design import Bit
 from trilut.verify.proof.fabric import Fabric
@@ -30,7 +31,7 @@ def explain(subject: Subject, fabric: Fabric, inputs: Mapping[Literal, bool]) ->
 
     return Witness(
         fabric.inputs.named(vector),
-        reference(subject.netlist, trits)[0],
+        reference(subject.netlist, trits, outputs)[0],
         result_of({port: read_bits(values, bits, 0) for port, bits in outputs.items()}),
         first_difference(subject.netlist, trits, neuron),
     )
@@ -44,7 +45,9 @@ def search(subject: Subject, fabric: Fabric) -> Witness | None:
     count = 64 * NUM_WORDS
     vectors = (fabric.inputs.vector(values, pattern) for pattern in range(count))
     expected = reference(
-        subject.netlist, np.concatenate([fabric.inputs.encoded(vector) for vector in vectors])
+        subject.netlist,
+        np.concatenate([fabric.inputs.encoded(vector) for vector in vectors]),
+        outputs,
     )
     for pattern in range(count):
         got = result_of({port: read_bits(values, bits, pattern) for port, bits in outputs.items()})
@@ -73,10 +76,10 @@ def whole_outputs(subject: Subject, fabric: Fabric) -> dict[str, list[Literal]]:
     if subject.netlist.head is None:
         known = {bit: source.literal(bit) for bit in fabric.outputs.values()}
     outputs = Pipeline(fabric.aig, subject.main, subject.past_control(fabric.aig, known))
+    # Scores say nothing that is not in the margin, and are long.
+    shown = {port.name for port in subject.interface.outputs} - {"out_scores"}
     return {
-        port: outputs.literals(bits)
-        for port, bits in subject.main.ports.items()
-        if port in ("out_class", "out_margin", "out_unknown", "out_trits")
+        port: outputs.literals(bits) for port, bits in subject.main.ports.items() if port in shown
     }
 
 
@@ -101,6 +104,8 @@ def result_of(ports: Mapping[str, Sequence[int]]) -> dict[str, object]:
         bits = ports["out_trits"]
         return {"trits": [plus - minus for minus, plus in zip(bits[::2], bits[1::2], strict=True)]}
     return {
-        name: read_integer(ports[f"out_{name}"], signed=False)
-        for name in ("class", "margin", "unknown")
+        name.removeprefix("out_"): list(bits)
+        if name in LIST_PORTS
+        else read_integer(bits, signed=False)
+        for name, bits in ports.items()
     }

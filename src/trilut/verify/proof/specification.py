@@ -17,13 +17,16 @@ __all__ = [
     "abstains",
     "at_least",
     "below",
+    "bounds",
     "cases",
     "encode",
     "equal",
     "first_highest",
     "gates",
+    "is_certain",
     "legal_trits",
     "margin_over",
+    "members",
     "signed_sum",
 ]
 
@@ -149,6 +152,36 @@ def margin_over(aig: Aig, score: Number, others: Sequence[Number]) -> list[Liter
         pairs = zip(highest, _extended(other, width), strict=True)
         highest = [aig.choose(wins, new, old) for old, new in pairs]
     return signed_sum(aig, score, [bit ^ 1 for bit in highest], width + 1, TRUE)
+
+
+def bounds(aig: Aig, score: Number, unknown: Number) -> tuple[Number, Number]:
+    """Return the least and the most that a score can be, given how many outputs are UNKNOWN."""
+    width = max(len(score), len(unknown)) + 1
+    least = signed_sum(aig, score, [bit ^ 1 for bit in unknown], width, TRUE)
+    return least, signed_sum(aig, score, unknown, width)
+
+
+def is_certain(
+    aig: Aig, chosen: int, scores: Sequence[Number], unknowns: Sequence[Number]
+) -> Literal:
+    """Return whether the least of the chosen score is above the most of all others."""
+    ranges = [bounds(aig, *each) for each in zip(scores, unknowns, strict=True)]
+    least = ranges[chosen][0]
+    return aig.all(
+        below(aig, most, least) for index, (_, most) in enumerate(ranges) if index != chosen
+    )
+
+
+def members(
+    aig: Aig, best: Number, scores: Sequence[Number], set_margin: int | None
+) -> list[Literal]:
+    """Return whether each score is no more than the margin of the prediction set below the best."""
+    assert set_margin is not None
+    width = max(map(len, scores)) + 1
+    differences = (
+        signed_sum(aig, best, [bit ^ 1 for bit in score], width, TRUE) for score in scores
+    )
+    return [at_least(aig, each, set_margin + 1, signed=True) ^ 1 for each in differences]
 
 
 def abstains(aig: Aig, margin: Number, limit: Sequence[Literal], abstain_margin: int) -> Literal:

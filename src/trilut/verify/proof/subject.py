@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trilut.circuit.head import Head
-from trilut.circuit.interface import InputKind, Interface, VerilogModule
+from trilut.circuit.interface import HeadOutput, InputKind, Interface, VerilogModule
 from trilut.circuit.netlist import Netlist
 from trilut.files import read_bytes, write_atomically
 from trilut.verify.proof.aig import TRUE, Aig, Literal
@@ -69,7 +69,23 @@ class Subject:
     @property
     def gives_scores(self) -> bool:
         """Whether scores leave the design."""
-        return self.interface.has_port("out_scores")
+        return HeadOutput.SCORES in self.interface.head_outputs
+
+    @property
+    def gives_certain(self) -> bool:
+        """Whether the design says what is certain: then UNKNOWN outputs are counted, too."""
+        return HeadOutput.CERTAIN in self.interface.head_outputs
+
+    @property
+    def gives_set(self) -> bool:
+        """Whether the design gives prediction sets."""
+        return HeadOutput.SET in self.interface.head_outputs
+
+    @property
+    def num_sums(self) -> int:
+        """How many sums there are: one for each class, or one for the difference of two."""
+        count = len(self.head.classes)
+        return 1 if count == 2 and not self.gives_scores else count
 
     def block(self, name: str) -> BitNetlist:
         """Return a block as a module of its own."""
@@ -151,10 +167,14 @@ class Subject:
         return min(wires, key=len)
 
     def numbers(self, literals: Sequence[Literal]) -> list[list[Literal]]:
-        """Split what enters the decision into numbers: the scores, or their one difference."""
-        count = len(self.head.classes)
-        if count == 2 and not self.gives_scores:
-            count = 1
+        """Split what enters the decision into numbers: the scores, or their one difference.
+
+        The numbers of UNKNOWN outputs behind them are numbers like these.
+        """
+        return self.split(literals, self.num_sums * (1 + self.gives_certain))
+
+    def split(self, literals: Sequence[Literal], count: int) -> list[list[Literal]]:
+        """Split bits into so many numbers."""
         width, rest = divmod(len(literals), count)
         if rest or not width:
             raise ShapeError(f"{len(literals)} bits are the scores, which is not {count} numbers")

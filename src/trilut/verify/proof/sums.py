@@ -50,6 +50,8 @@ def prove_sum(
     trits: Sequence[TritInput],
     signs: Sequence[int],
     drivers: Mapping[Literal, Literal],
+    *,
+    of_unknown: bool = False,
 ) -> int:
     """Prove that a signed number is a sum of trits plus a constant, and return the constant.
 
@@ -64,6 +66,8 @@ def prove_sum(
     drivers : mapping
         The bits between adders, which are inputs of the graph, and what drives them. They only say
         where to cut: wrong ones can make the proof fail, but not succeed.
+    of_unknown : bool
+        Whether a trit counts as 1 if it is UNKNOWN and as 0 otherwise, and not as its value.
 
     Raises
     ------
@@ -75,8 +79,11 @@ def prove_sum(
     while len(bits) > 1 and bits[-1] == bits[-2]:
         bits.pop()
     half = 1 << len(bits) - 1
-    rest = _Rewriter(aig, trits, drivers, 2 * half).run(bits, signs)
-    terms = [[sign * v for v in trit.values] for trit, sign in zip(trits, signs, strict=True)]
+    worth = {value: int(value == 0) if of_unknown else value for value in (-1, 0, 1)}
+    rest = _Rewriter(aig, trits, drivers, 2 * half).run(bits, signs, worth)
+    terms = [
+        [sign * worth[v] for v in trit.values] for trit, sign in zip(trits, signs, strict=True)
+    ]
     lowest, highest = sum(map(min, terms)), sum(map(max, terms))
     # The sum is right modulo 2·half; it is right if it also fits.
     constant = (lowest + rest + half) % (2 * half) - half - lowest
@@ -112,15 +119,15 @@ class _Rewriter:
         self._totals = [dict.fromkeys(trit.values, 0) for trit in trits]
         self._constant = 0
 
-    def run(self, number: Sequence[Literal], signs: Sequence[int]) -> int:
-        """Return the constant by which a number exceeds the sum of the trits."""
+    def run(self, number: Sequence[Literal], signs: Sequence[int], worth: Mapping[int, int]) -> int:
+        """Return the constant by which a number exceeds the sum of what the trits are worth."""
         last = dict(enumerate(number, start=len(self._aig)))
         self._drivers |= last
         self._weights |= {bit: 1 << place for place, bit in enumerate(last)}
         self._find_sources(last)
         for adder in _adders(self._sources):
             self._take_apart(adder)
-        return (self._constant + self._excess(signs)) % self._modulus
+        return (self._constant + self._excess(signs, worth)) % self._modulus
 
     def _find_sources(self, bits: Iterable[int]) -> None:
         """Note which nodes, bits and planes of trits, each bit is a function of, from some on."""
@@ -189,11 +196,11 @@ class _Rewriter:
             known[bit] = known[driver >> 1] ^ driver & 1
         return known
 
-    def _excess(self, signs: Sequence[int]) -> int:
-        """Return what the trits come to beyond their values."""
+    def _excess(self, signs: Sequence[int], worth: Mapping[int, int]) -> int:
+        """Return what the trits come to beyond what they are worth."""
         excess = 0
         for index, (total, sign) in enumerate(zip(self._totals, signs, strict=True)):
-            rests = {(amount - sign * value) % self._modulus for value, amount in total.items()}
+            rests = {(amount - sign * worth[v]) % self._modulus for v, amount in total.items()}
             if len(rests) > 1:
                 raise SumError(f"output {index} does not count as {sign:+d} times its value")
             excess += rests.pop()

@@ -90,7 +90,7 @@ def _expected(
     if subject.netlist.head is None:
         return {"out_trits": [plane for trit in trits for plane in trit]}
     head, interface = subject.head, subject.interface
-    ends = accumulate(head.group_sizes, initial=0)
+    ends = list(accumulate(head.group_sizes, initial=0))
     scores = [_score(aig, trits[first:last], head.score_bits) for first, last in pairwise(ends)]
     chosen = specification.first_highest(aig, scores)
     margins = [
@@ -111,6 +111,20 @@ def _expected(
     }
     if subject.gives_scores:
         ports["out_scores"] = [bit for score in scores for bit in score]
+    if subject.gives_certain:
+        unknowns = [_num_unknown(aig, trits[a:b], head.score_bits) for a, b in pairwise(ends)]
+        ports["out_certain"] = [
+            aig.any(
+                aig.both(is_class, specification.is_certain(aig, index, scores, unknowns))
+                for index, is_class in enumerate(chosen)
+            )
+        ]
+    if subject.gives_set:
+        sets = [specification.members(aig, best, scores, head.set_margin) for best in scores]
+        ports["out_set"] = [
+            aig.any(aig.both(*each) for each in zip(chosen, bits, strict=True))
+            for bits in zip(*sets, strict=True)
+        ]
     return ports
 
 
@@ -119,6 +133,15 @@ def _score(aig: Aig, trits: Sequence[Trit], width: int) -> list[Literal]:
     total: list[Literal] = [FALSE] * width
     for minus, plus in trits:
         total = specification.signed_sum(aig, total, [aig.either(minus, plus), minus], width)
+    return total
+
+
+def _num_unknown(aig: Aig, trits: Sequence[Trit], width: int) -> list[Literal]:
+    """Return how many of some trits are UNKNOWN."""
+    total: list[Literal] = [FALSE] * width
+    for minus, plus in trits:
+        is_unknown = aig.both(minus ^ 1, plus ^ 1)
+        total = specification.signed_sum(aig, total, [is_unknown, FALSE], width)
     return total
 
 
@@ -152,6 +175,10 @@ def _witness(subject: Subject, whole: Whole, example: Mapping[Literal, bool]) ->
         return None
     values = whole.aig.simulate(example_words(example))
     vector = whole.inputs.vector(values, 0)
-    ports = {port: read_bits(values, bits, 0) for port, bits in whole.results.items()}
-    expected = reference(subject.netlist, whole.inputs.encoded(vector))[0]
+    ports = {
+        port: read_bits(values, bits, 0)
+        for port, bits in whole.results.items()
+        if port != "out_scores"
+    }
+    expected = reference(subject.netlist, whole.inputs.encoded(vector), ports)[0]
     return Witness(whole.inputs.named(vector), expected, result_of(ports))

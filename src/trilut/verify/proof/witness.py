@@ -1,12 +1,13 @@
 """Witnesses against a design: an input, what should come out and what does, and where it starts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trilut.circuit.gates import gate_id, gate_name
+from trilut.circuit.interface import LIST_PORTS, result_values
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
 from trilut.circuit.reach import level_gates
@@ -48,15 +49,20 @@ class Witness:
         return f"{text}; {self.first_difference}" if self.first_difference else text
 
 
-def reference(netlist: Netlist, trits: NDArray[np.int8]) -> list[dict[str, object]]:
-    """Ask the reference evaluator about vectors of trits."""
-    outputs = netlist.evaluate(trits)
+def reference(
+    netlist: Netlist, trits: NDArray[np.int8], ports: Collection[str]
+) -> list[dict[str, object]]:
+    """Ask the reference evaluator about vectors of trits, as far as some ports show it."""
     if netlist.head is None:
-        return [{"trits": row} for row in outputs.tolist()]
-    decisions = netlist.head.decide(netlist.head.scores(outputs))
-    columns = (decisions.chosen, decisions.margin, decisions.unknown.astype(int))
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    return [dict(zip(("class", "margin", "unknown"), row, strict=True)) for row in rows]
+        return [{"trits": row} for row in netlist.evaluate(trits).tolist()]
+    values = result_values(netlist.classify(trits, certain=True))
+    columns = {
+        name.removeprefix("out_"): (port if name in LIST_PORTS else port[:, 0]).astype(int)
+        for name, port in values.items()
+        if name in ports
+    }
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def first_difference(
