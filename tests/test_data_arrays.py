@@ -129,7 +129,7 @@ def test_what_cannot_be_used(x, y, message):
         ([1.0], r"Weights have shape \(1,\), expected \(20,\)"),
         (np.full(20, -1.0), r"Weight of sample 0 is -1\.0, expected 0 or more"),
         (np.full(20, np.nan), r"Weight of sample 0 is nan, expected 0 or more"),
-        (np.zeros(20), r"All weights are 0, expected one that is not"),
+        (np.zeros(20), r"All weights are zero, expected one that is not"),
     ],
 )
 def test_weights_that_cannot_be_used(weights, message):

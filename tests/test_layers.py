@@ -10,7 +10,8 @@ HEADING = "## Which room may import which\n"
 OURS = [each for each in IMPORTS if each.source.partition(".")[0] == "trilut"]
 # What the table of the page does not allow, and what it is there for nevertheless.
 FACADE = {
-    ("trilut", "data"): "trilut.load_dataset",
+    ("trilut", "app"): "trilut.TrilutClassifier",
+    ("trilut", "data"): "trilut.Dataset and trilut.load_dataset",
     ("trilut", "hdl"): "trilut.write_verilog",
     ("trilut", "training"): "trilut.train",
     ("trilut.circuit.netlist", "hdl"): "Netlist.rtl",

@@ -136,7 +136,7 @@ def as_weights(weights: Any, num_samples: int) -> NDArray[np.float64]:
     for sample in np.flatnonzero(~(np.isfinite(array) & (array >= 0))):
         raise DataError(f"Weight of sample {sample} is {array[sample]}, expected 0 or more")
     if not array.any():
-        raise DataError("All weights are 0, expected one that is not")
+        raise DataError("All weights are zero, expected one that is not")
     return array
 
 
