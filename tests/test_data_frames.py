@@ -88,7 +88,7 @@ def test_labels_beside_the_frame():
     x = np.concatenate([dataset.train.x, dataset.validation.x, dataset.test.x])
     y = np.concatenate([dataset.train.y, dataset.validation.y, dataset.test.y])
     np.testing.assert_array_equal(y, np.rint(x[:, 0] * 7) % 2)
-    with pytest.raises(DataError, match=r"^'frame' has 20 samples but 19 labels$"):
+    with pytest.raises(DataError, match=r"^X has 20 samples but y has 19 labels$"):
         Dataset.from_frame(frame, labels[:-1])
 
 

@@ -53,3 +53,6 @@ if not TYPE_CHECKING:
             "write_verilog": "trilut.hdl",
         },
     )
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

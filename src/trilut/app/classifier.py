@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from trilut import interrupt
+from trilut.arrays import as_weights, is_frame
 from trilut.circuit.format import load, save
 from trilut.circuit.head import Decisions
 from trilut.data import Dataset
-from trilut.data.arrays import as_weights
 from trilut.errors import DataError, FormatError
+from trilut.measure.matching import frame_features
 from trilut.training import TrainingConfig, TrainingError
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Number of features.
     feature_names_in_ : array of str
         Their names, if they had any.
+    columns_ : list of str or None
+        The columns of the data frame, if it was trained on one; others are then taken by name.
     validation_score_ : float
         Accuracy of the circuit on the samples that were not learned from; of all, if there are too
         few to hold some back.
@@ -141,7 +144,7 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array or frame [sample, feature]
-            Numbers, NaN where one is missing.
+            Numbers, NaN where one is missing. The texts of a frame become categories.
         y : array [sample]
             Labels of any type.
         sample_weight : array [sample], optional
@@ -152,20 +155,22 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If the samples or the parameters cannot be used.
         """
-        x, y = validate_data(self, X, y, ensure_all_finite="allow-nan")
-        check_classification_targets(y)
-        with _wrong_values():
-            weights = self._weights(y, sample_weight)
-        if weights is not None and not weights.all():
-            x, y, weights = (array[weights > 0] for array in (x, y, weights))
+        if is_frame(X):
+            # Texts become categories, which scikit-learn's own check would refuse.
+            validate_data(self, X, skip_check_array=True)
+            samples, labels = X, column_or_1d(y, warn=True)
+        else:
+            samples, labels = validate_data(self, X, y, ensure_all_finite="allow-nan")
+        check_classification_targets(labels)
         seed = int(check_random_state(self.random_state).randint(2**31))
-        few = len(y) < _FEWEST_TO_HOLD_BACK
+        few = len(labels) < _FEWEST_TO_HOLD_BACK
         with _wrong_values():
             dataset = Dataset.from_arrays(
-                x,
-                y,
-                feature_names=list(getattr(self, "feature_names_in_", ())),
-                weights=weights,
+                samples,
+                labels,
+                # All columns of a frame, whatever they look like.
+                feature_names=list(map(str, X.columns)) if is_frame(X) else None,
+                weights=self._weights(labels, sample_weight),
                 validation=0 if few else self.validation_fraction,
                 test=0,
                 seed=seed,
@@ -175,7 +180,8 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
                 config = TrainingConfig.for_dataset(dataset, **self._training_settings(seed))
                 result = train(dataset, config, abstain_margin=self.abstain_margin)
-        self.classes_ = np.unique(y)
+        self.classes_ = np.unique(labels)
+        self.columns_ = list(map(str, X.columns)) if is_frame(X) else None
         self.netlist_ = result.netlist
         self.validation_score_ = result.hardened.validation
         return self
@@ -198,8 +204,21 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from trilut.sim import classify
 
         check_is_fitted(self)
-        x = validate_data(self, X, reset=False, ensure_all_finite="allow-nan")
-        return classify(self.netlist_, x)
+        return classify(self.netlist_, self._samples(X))
+
+    def _samples(self, X: Any) -> NDArray[Any]:
+        """Return the features of the circuit: of a frame by name if it was trained on one."""
+        if self.columns_ is not None and is_frame(X):
+            with _wrong_values():
+                return frame_features(self.netlist_, X)
+        x: NDArray[Any] = validate_data(self, X, reset=False, ensure_all_finite="allow-nan")
+        assert self.netlist_.encoder is not None
+        if self.netlist_.encoder.categories:
+            raise ValueError(
+                "X has no column names, but the circuit was trained on columns with categories; "
+                "expected a data frame"
+            )
+        return x
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of each sample, or ``abstain`` where the circuit does not know."""
@@ -280,7 +299,7 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         known = {
             "parameters": {name: _plain(value, name) for name, value in parameters.items()},
             "classes": _plain(self.classes_.tolist(), "classes_"),
-            "has_names": hasattr(self, "feature_names_in_"),
+            "columns": self.columns_,
             "validation_score": self.validation_score_,
         }
         provenance = {**self.netlist_.provenance, "classifier": known}
@@ -304,7 +323,8 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             estimator = cls(**parameters)
             estimator.classes_ = np.array(known["classes"])
             estimator.validation_score_ = float(known["validation_score"])
-            has_names = bool(known["has_names"])
+            columns = known["columns"]
+            estimator.columns_ = None if columns is None else list(map(str, columns))
         except (KeyError, TypeError, ValueError):
             raise FormatError(
                 f"{str(path)!r} is a netlist that TrilutClassifier.save did not write; "
@@ -317,11 +337,10 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{str(path)!r} has {estimator.classes_.size} labels, "
                 f"expected {len(netlist.head.classes)} as the head has classes"
             )
-        names = [feature.name for feature in netlist.encoder.features]
         estimator.netlist_ = netlist
-        estimator.n_features_in_ = len(names)
-        if has_names:
-            estimator.feature_names_in_ = np.array(names, dtype=object)
+        estimator.n_features_in_ = len(estimator.columns_ or netlist.encoder.features)
+        if estimator.columns_:
+            estimator.feature_names_in_ = np.array(estimator.columns_, dtype=object)
         return estimator
 
 

@@ -12,6 +12,7 @@ from trilut.data import Dataset, Split, load_dataset
 from trilut.data.columns import Table
 from trilut.data.dataset import Integers, Samples
 from trilut.data.files import split_label
+from trilut.data.frames import frame_table
 from trilut.data.names import dataset_path
 from trilut.data.selection import feature_values
 from trilut.data.tables import read_table
@@ -22,6 +23,7 @@ __all__ = [
     "cannot_classify",
     "default_part",
     "features_for",
+    "frame_features",
     "is_own_file",
     "netlist_dataset",
     "samples_for",
@@ -142,6 +144,11 @@ def table_features(netlist: Netlist, table: Table) -> Samples:
         raise NetlistError(f"Netlist {netlist.name!r} has no encoder, so it takes no samples")
     names = [feature.name for feature in netlist.encoder.features]
     return feature_values(table, names, netlist.encoder.categories)
+
+
+def frame_features(netlist: Netlist, frame: Any) -> Samples:
+    """Return the rows of a data frame as :func:`table_features` does."""
+    return table_features(netlist, frame_table(frame))
 
 
 def default_part(netlist: Netlist, name: str | None) -> Part:
