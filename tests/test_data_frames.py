@@ -79,6 +79,15 @@ def test_columns_of_every_kind(library):
     np.testing.assert_array_equal(x[np.lexsort(x.T)], expected[np.lexsort(expected.T)])
 
 
+def test_columns_whose_names_are_numbers():
+    frame = pandas.DataFrame([[1.5, 0], [2.5, 1]], columns=[7, 3])
+    assert list(frame_table(frame).columns) == ["7", "3"]
+    frame.columns = ["1", 1]
+    message = r"^'frame' has two columns 1, expected different names$"
+    with pytest.raises(DataError, match=message):
+        frame_table(frame)
+
+
 def test_labels_beside_the_frame():
     frame = pandas.DataFrame({"x": np.arange(20) / 7, "y": np.arange(20) % 3 / 2})
     labels = np.arange(20) % 2

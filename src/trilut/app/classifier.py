@@ -24,6 +24,7 @@ from trilut.data import Dataset
 from trilut.errors import DataError, FormatError
 from trilut.measure.matching import frame_features
 from trilut.training import TrainingConfig, TrainingError
+from trilut.training.settings.tables import Effort
 
 if TYPE_CHECKING:
     from trilut.hdl import Design, HardwareOptions
@@ -58,6 +59,8 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
+    effort : str
+        How long to train, where ``steps`` does not say: ``quick`` or ``normal``.
     recipe, wiring, spacing : str, optional
         Settings of the training by these names. Left out, they are what suits the data, as for
         ``trilut train``.
@@ -101,6 +104,7 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
+        effort: Effort = "normal",
         recipe: str | None = None,
         layers: Sequence[int] | None = None,
         wiring: str | None = None,
@@ -117,6 +121,7 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         validation_fraction: float = 0.2,
         random_state: Any = 0,
     ):
+        self.effort = effort
         self.recipe = recipe
         self.layers = layers
         self.wiring = wiring
@@ -197,7 +202,7 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _training_settings(self, seed: int) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in _SETTINGS}
         given = {name: value for name, value in own.items() if value is not None}
-        return {"seed": seed, **given, **(self.settings or {})}
+        return {"seed": seed, "effort": self.effort, **given, **(self.settings or {})}
 
     def decide(self, X: Any) -> Decisions:
         """Return all that the circuit says: scores, classes by number, margins, and unknowns."""

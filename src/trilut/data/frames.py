@@ -43,7 +43,13 @@ def frame_table(frame: Any, title: str = "frame") -> Table:
         ) from error
     except ValueError as error:
         raise DataError(f"The data frame {title!r} cannot be used: {error}") from error
-    return Table(title, {str(name): _column(known[name], title) for name in known.columns})
+    columns: dict[str, Column] = {}
+    # Not by name: pandas has columns whose names are numbers.
+    for series in known.iter_columns():
+        if str(series.name) in columns:
+            raise DataError(f"{title!r} has two columns {series.name!r}, expected different names")
+        columns[str(series.name)] = _column(series, title)
+    return Table(title, columns)
 
 
 def _column(series: Any, title: str) -> Column:
