@@ -78,9 +78,7 @@ def whole_outputs(subject: Subject, fabric: Fabric) -> dict[str, list[Literal]]:
     outputs = Pipeline(fabric.aig, subject.main, subject.past_control(fabric.aig, known))
     # Scores say nothing that is not in the margin, and are long.
     shown = {port.name for port in subject.interface.outputs} - {"out_scores"}
-    return {
-        port: outputs.literals(bits) for port, bits in subject.results.items() if port in shown
-    }
+    return {port: outputs.literals(bits) for port, bits in subject.results.items() if port in shown}
 
 
 def _margin(subject: Subject) -> list[Literal]:
