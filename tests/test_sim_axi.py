@@ -123,6 +123,7 @@ def test_two_drivers_are_an_error(tmp_path):
     with pytest.raises(
         ToolError,
         match=r"^verilator failed with status 1 in step 'verilate': %Error-MULTIDRIVEN: design.v:"
-        r"\d+:\d+: Bit \[0\] of signal '(trilut_top.)?out_margin' have multiple combinational drivers\..*$",
+        r"\d+:\d+: Bit \[0\] of signal '(trilut_top\.)?out_margin' have multiple combinational "
+        r"drivers\..*$",
     ):
         verify_rtl(NET, dataclasses.replace(design, path=path), vectors, out=tmp_path)
