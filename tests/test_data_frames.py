@@ -18,7 +18,7 @@ from trilut.training import TrainingConfig, fit_encoder, train
 LIBRARIES = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "pyarrow": pyarrow.table}
 
 
-def columns(rows=60):
+def columns(rows=120):
     """Return columns as people have them; colour and mass tell the classes apart."""
     generator = np.random.default_rng(0)
     colour = generator.choice(["red", "green", "blue"], rows).tolist()
@@ -75,7 +75,7 @@ def test_columns_of_every_kind(library):
         ],
         dtype=np.float64,
     )
-    assert len(table) == 60
+    assert len(table) == 120
     np.testing.assert_array_equal(x[np.lexsort(x.T)], expected[np.lexsort(expected.T)])
 
 
@@ -163,7 +163,7 @@ def test_wrong_columns(options, message):
         ),
         (
             pandas.DataFrame({"a": [1, 2], "kind": ["x", None]}),
-            "Row 1 of 'frame' has '' in the column 'kind', expected the class of the sample",
+            "Row 1 of 'frame' has nothing in the column 'kind', expected the class of the sample",
         ),
         (
             polars.DataFrame({"a": [[1], [2]], "kind": ["x", "y"]}),

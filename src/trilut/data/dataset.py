@@ -18,7 +18,7 @@ from trilut.arrays import (
 )
 from trilut.data.columns import Table, number_text
 from trilut.data.frames import frame_table
-from trilut.data.selection import TableOptions, feature_values, select_features
+from trilut.data.selection import MOST_TEXTS, TableOptions, feature_values, select_features
 from trilut.errors import DataError
 
 __all__ = [
@@ -331,6 +331,8 @@ def table_dataset(
         classes = class_texts(values.tolist())
     else:
         classes, y = _class_column(table, label)
+    if len(classes) < 2:
+        raise DataError(f"Data set {name!r} has {len(classes)} classes, expected at least 2")
     parts = _parts(name, y, seed, validation, test, weights)
     chosen = select_features(table, options, label=label, rows=parts[0])
     train, held_back, tested = (
@@ -367,10 +369,12 @@ def _class_column(table: Table, label: str) -> tuple[tuple[str, ...], Integers]:
         raise DataError(f"{table.title!r} has no samples")
     assert column.texts is not None
     classes, order = number_classes(column.texts)
-    if are_too_many(classes, len(table)):
+    is_cut = len(column.texts) >= MOST_TEXTS
+    if are_too_many(classes, len(table)) or is_cut:
         raise DataError(
-            f"{table.title!r} has {len(classes)} different values in the column {label!r} "
-            f"of {len(table)} samples, expected classes; name another column with --label"
+            f"{table.title!r} has {len(classes)}{' or more' * is_cut} different values "
+            f"in the column {label!r} of {len(table)} samples, expected classes; "
+            "name another column with --label"
         )
     return classes, order[column.values.astype(np.intp)]
 
