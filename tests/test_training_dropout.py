@@ -6,11 +6,10 @@ import pytest
 
 from trilut.circuit.encoder import Encoder, Feature
 from trilut.circuit.format import digest
-from trilut.circuit.gates import gate_id
+from trilut.circuit.monotone import check_monotone
 from trilut.data import Dataset, Split, load_dataset
 from trilut.data.groups import read_groups
 from trilut.errors import DataError
-from trilut.measure.analysis.classes import is_information_monotone
 from trilut.training import TrainingConfig, TrainingError, train
 from trilut.training.dropout import make_dropout
 from trilut.training.network import Samples, Topology, class_scores, open_scores
@@ -178,7 +177,7 @@ def test_a_circuit_of_the_vocabulary_kleene_is_information_monotone(wiring):
     moons = load_dataset("moons")
     settings = {**SETTINGS, "wiring": wiring, "vocabulary": "kleene", "certainty": 0.5}
     result = train(moons, TrainingConfig.for_dataset(moons, **settings, missing=(0, 0.5)))
-    assert is_information_monotone()[gate_id(result.netlist.table)].all()
+    check_monotone(result.netlist)
     # Validation samples lost features, so all of them tell another accuracy.
     whole = np.mean(result.netlist.predict(moons.validation.x) == moons.validation.y)
     assert whole != result.hardened.validation

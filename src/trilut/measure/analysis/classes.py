@@ -7,6 +7,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
+from trilut.circuit import monotone
 from trilut.circuit.gates import (
     NAMED_GATES,
     fourier_spectrum,
@@ -92,17 +93,7 @@ def is_information_monotone() -> Flags:
     input turns out to be. Kleene's connectives are of this kind; a circuit of such gates answers
     with missing inputs only what it would answer with any completion of them.
     """
-    tables = _tables()
-
-    def holds(unknown: NDArray[np.int8], decided: NDArray[np.int8]) -> Flags:
-        return ((unknown == 0) | (unknown == decided)).all(axis=1)
-
-    kept = [
-        holds(part[:, 1], part[:, value])
-        for part in (tables, tables.swapaxes(1, 2))
-        for value in (0, 2)
-    ]
-    return np.logical_and.reduce(kept)
+    return monotone.is_information_monotone(_tables().reshape(-1, 9))
 
 
 @functools.cache
