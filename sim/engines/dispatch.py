@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trilut.arrays import as_numbers
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.head import Decisions
 from trilut.circuit.monotone import check_monotone
@@ -219,7 +218,7 @@ def checked_samples(netlist: Netlist, samples: FeatureVectors | ArrayLike) -> Sa
         return samples
     if netlist.encoder is None:
         return _trit_matrix(netlist, samples)
-    values = as_numbers(samples)
+    values = np.asarray(samples)
     if values.ndim != 2 or values.shape[1] != len(netlist.encoder.features):
         netlist.encoder.quantize(values)
     return values

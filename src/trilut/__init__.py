@@ -11,8 +11,7 @@ from trilut.errors import DataError, FormatError, NetlistError, ToolError, Trilu
 from trilut.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
-    from trilut.app.classifier import TrilutClassifier
-    from trilut.data import Dataset, load_dataset
+    from trilut.data import load_dataset
     from trilut.hdl import write_verilog
     from trilut.training import train
 
@@ -20,7 +19,6 @@ __version__ = _version("trilut")
 
 __all__ = [
     "DataError",
-    "Dataset",
     "Decisions",
     "Encoder",
     "Feature",
@@ -30,7 +28,6 @@ __all__ = [
     "Netlist",
     "NetlistError",
     "ToolError",
-    "TrilutClassifier",
     "TrilutError",
     "__version__",
     "digest",
@@ -46,13 +43,8 @@ if not TYPE_CHECKING:
     __getattr__ = _lazy_names(
         __name__,
         {
-            "Dataset": "trilut.data",
-            "TrilutClassifier": "trilut.app.classifier",
             "load_dataset": "trilut.data",
             "train": "trilut.training",
             "write_verilog": "trilut.hdl",
         },
     )
-
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__})

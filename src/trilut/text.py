@@ -3,7 +3,7 @@
 import json
 import re
 
-__all__ = ["cut", "one_line", "quote", "visible"]
+__all__ = ["cut", "escape_markdown", "one_line", "quote", "visible"]
 
 # Enough to see what a message is about, whatever a name in it has.
 _MOST_CHARACTERS = 4000
@@ -14,6 +14,11 @@ _INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069
 def cut(text: str, most: int) -> str:
     """Return text of at most so many characters; "…" stands for what is left out."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def escape_markdown(text: str) -> str:
+    """Return text on one line that Markdown does not read as markup: it may be a name."""
+    return re.sub(r"([\\`*_\[\]<>|#$&])", r"\\\1", visible(" ".join(text.split())))
 
 
 def one_line(text: str) -> str:

@@ -16,6 +16,13 @@ from trilut.commands.options import (
     print_result,
     seed,
 )
+from trilut.commands.tapeout import (
+    TINY_TAPEOUT,
+    TITLE,
+    add_tapeout_options,
+    check_tapeout_options,
+    tinytapeout,
+)
 from trilut.text import visible
 
 if TYPE_CHECKING:
@@ -34,15 +41,16 @@ def add_board(commands: Any) -> None:
         commands,
         "board",
         _board,
-        "build a bitstream for a board, or simulate one",
-        "trilut board icebreaker build/run/net.trilut -o build/icebreaker --program",
+        "build a bitstream for a board, simulate one, or write a project for a chip",
+        "trilut board icebreaker build/run/net.trilut -o build/icebreaker --program; "
+        "trilut board tinytapeout build/run/net.trilut -o build/chip --author 'Ada Lovelace'",
     )
     parser.add_argument(
         "name",
         metavar="NAME",
         nargs="?",
         help=f"a board of --list, a file BOARD.toml, or {_SIMULATED!r}: a simulated board behind a "
-        "serial port, until Ctrl-C",
+        f"serial port, until Ctrl-C; {TINY_TAPEOUT!r} is a chip and no board",
     )
     parser.add_argument("net", metavar="NET", type=Path, nargs="?", help="netlist file")
     parser.add_argument("--list", action="store_true", help="list the boards and stop")
@@ -64,19 +72,24 @@ def add_board(commands: Any) -> None:
     parser.add_argument("--seed", metavar="N", type=seed, default=1, help="seed of the placer")
     add_pipeline(parser)
     add_json(parser)
+    add_tapeout_options(parser)
 
 
 def _board(args: argparse.Namespace) -> int | None:
     if args.list:
         from trilut.boards import BOARDS
 
-        titles = {name: board.title for name, board in BOARDS.items()}
+        titles = {name: board.title for name, board in BOARDS.items()} | {TINY_TAPEOUT: TITLE}
         print_result(args, "boards", titles, titles)
         return None
     if args.name is None or args.net is None:
         print("trilut board: error: NAME and NET are required", file=sys.stderr)
         return 2
+    check_tapeout_options(args)
     netlist = trilut.load(args.net)
+    if args.name == TINY_TAPEOUT:
+        tinytapeout(args, netlist)
+        return None
     if args.name == _SIMULATED:
         _simulate(args, netlist)
         return None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from trilut.text import visible
+from trilut.text import escape_markdown
 
 __all__ = ["Table", "two_columns"]
 
@@ -44,8 +44,8 @@ class Table:
         """Return the table as Markdown, with its title as a heading."""
         rules = ["---:" if numeric else "---" for numeric in self.numeric]
         lines = [_line(self.header), _line(rules), *map(_line, self.rows)]
-        notes = [text for note in self.notes for text in ("", _escape(note))]
-        return "\n".join([f"## {_escape(self.title)}", "", *lines, *notes, ""])
+        notes = [text for note in self.notes for text in ("", escape_markdown(note))]
+        return "\n".join([f"## {escape_markdown(self.title)}", "", *lines, *notes, ""])
 
 
 def two_columns(title: str, rows: Mapping[str, str], *notes: str) -> Table:
@@ -54,9 +54,4 @@ def two_columns(title: str, rows: Mapping[str, str], *notes: str) -> Table:
 
 
 def _line(cells: list[str] | tuple[str, ...]) -> str:
-    return f"| {' | '.join(map(_escape, cells))} |"
-
-
-def _escape(text: str) -> str:
-    """Keep text from being read as markup: it may be a name from a file."""
-    return re.sub(r"([\\`*_\[\]<>|#$&])", r"\\\1", visible(" ".join(text.split())))
+    return f"| {' | '.join(map(escape_markdown, cells))} |"
