@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 STAMP_ALL := $(VENV)/.installed-all
 
-.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-peers results
+.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-asic bench-peers results
 
 help:
 	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
@@ -18,6 +18,7 @@ help:
 	@echo "  bench-estimate  the estimate of trilut info against Yosys"
 	@echo "  bench-pareto    area against accuracy: plain, area in the loss, pruned, binary (it can be interrupted)"
 	@echo "  bench-fit       digits and MNIST trained, then placed and routed on an iCE40UP5K with a loader"
+	@echo "  bench-asic      three designs in standard cells of three libraries, beside OpenSTA (half an hour)"
 	@echo "  bench-groupsum  LUTs and frequency of sums of trits"
 	@echo "  bench-emission  time and memory of Verilog output up to 512K gates"
 	@echo "  bench-training  time of a training step, and accuracies (hours; it can be interrupted)"
@@ -68,7 +69,7 @@ $(STAMP_ALL): $(STAMP)
 test-all: lint $(STAMP_ALL)
 	$(BIN)/pytest
 
-bench: bench-sim bench-area bench-groupsum bench-emission bench-estimate bench-verification \
+bench: bench-sim bench-area bench-asic bench-groupsum bench-emission bench-estimate bench-verification \
   bench-mutants bench-missing bench-pareto bench-fit bench-training
 
 bench-area: $(STAMP)
@@ -95,6 +96,9 @@ bench-fit: $(STAMP)
 	$(BIN)/trilut synth build/fit/digits/small.trilut --target ice40-up5k $(UP5K) -o build/fit/digits/up5k
 	$(BIN)/trilut synth build/fit/mnist/small.trilut --target ice40-up5k --seed 2 $(UP5K) \
 	  -o build/fit/mnist/up5k
+
+bench-asic: $(STAMP)
+	$(BIN)/python benchmarks/asic.py
 
 bench-groupsum: $(STAMP)
 	$(BIN)/python benchmarks/groupsum.py

@@ -137,7 +137,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """What an ASIC is estimated to use: no wires, no glitches, no clock tree.
+    """What an ASIC is estimated to use: no glitches, no clock tree.
 
     Parameters
     ----------
@@ -151,6 +151,9 @@ class Energy:
         What was driven.
     vector_cycles : int
         Cycles from one vector to the next: the beats of its packet, if any.
+    wires_pj : float, optional
+        Energy per clock cycle of charging wires, those of the clock left out; None if the library
+        has no model of them.
     """
 
     switching_pj: float
@@ -159,10 +162,11 @@ class Energy:
     activity: float
     stimulus: str
     vector_cycles: int = 1
+    wires_pj: float | None = None
 
     @property
     def vector_pj(self) -> float:
-        """Energy per vector, without leakage."""
+        """Energy per vector, without wires and leakage."""
         return round((self.switching_pj + self.internal_pj) * self.vector_cycles, 6)
 
 

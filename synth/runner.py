@@ -62,6 +62,8 @@ class SynthesisSettings:
         How many seeds to try, from ``seed`` on, in parallel up to the number of cores.
     liberty : Path, optional
         Standard cells for an ASIC, instead of the target's own.
+    buffers : bool
+        Whether nets of an ASIC that drive too much get trees of buffers.
     timeout : float
         Seconds that each step may take.
     cache : Cache, optional
@@ -72,6 +74,7 @@ class SynthesisSettings:
     seed: int = 1
     num_seeds: int = 1
     liberty: Path | None = None
+    buffers: bool = True
     timeout: float = 600.0
     cache: Cache | None = None
 
@@ -258,6 +261,7 @@ class _Steps:
         self._versions = versions
         self._library = library
         self._frequency = settings.frequency
+        self._buffers = settings.buffers
         self.seconds: dict[str, float] = {}
 
     def map(self, yosys: Tool, target: Target, top: str, *, flat: bool) -> MappedDesign:
@@ -282,7 +286,7 @@ class _Steps:
         )
         design = MappedDesign(self._work / f"{name}.json", top)
         is_changed = target.pairs_tables and design.combine_tables(target)
-        if self._library is not None and flat:
+        if self._library is not None and flat and self._buffers:
             is_changed = AsicDesign(design, self._library).buffer()
         if is_changed:
             design.save(self._work / f"{name}.json")

@@ -149,12 +149,30 @@ def test_figures_follow_from_the_result():
         "samples_per_second": 250_000_000,
         "area_delay": 70 * 4.0 * cycles,
         "energy_pj": None,
+        "energy_with_wires_pj": None,
     }
 
 
 def test_asic_energy_includes_leakage_over_a_cycle():
     # 500 nW for 2 ns are 0.001 pJ.
     assert some_report(**ASIC).section["figures"]["energy_pj"] == pytest.approx(2.001)
+
+
+def test_asic_energy_with_wires():
+    energy = dataclasses.replace(ASIC["asic"].energy, wires_pj=0.25)
+    asic = dataclasses.replace(ASIC["asic"], energy=energy)
+    report = some_report(**ASIC | {"asic": asic})
+    assert report.section["figures"]["energy_with_wires_pj"] == pytest.approx(2.251)
+    assert rows(report)["energy"] == (
+        "2 pJ per sample without wires, 2.25 pJ with them; estimated without clock tree from "
+        "1000 vectors (random vectors)"
+    )
+
+
+def test_area_only():
+    asic = dataclasses.replace(ASIC["asic"], has_delays=False, energy=None)
+    report = some_report(**ASIC | {"asic": asic, "timing": None})
+    assert rows(report)["Fmax"] == ("not known: area only, the library has no delays")
 
 
 def test_asic_energy_of_a_packet_counts_all_its_beats():

@@ -15,6 +15,7 @@ from trilut.synth.asic.liberty import parse_liberty
 from trilut.synth.asic.library import Library
 from trilut.synth.asic.sources import load_library
 from trilut.synth.asic.sta import slowest_path
+from trilut.synth.asic.wires import WireLoad
 from trilut.synth.graph import cell_levels, drivers, evaluation_order
 from trilut.synth.traffic import Traffic, design_traffic
 
@@ -188,6 +189,28 @@ def test_energy_of_a_register_that_follows_its_input():
     assert energy.activity == pytest.approx(0.5, abs=0.05)
     assert energy.switching_pj == pytest.approx(PIN + 2 * PIN * 0.25, rel=0.05)
     assert energy.internal_pj == pytest.approx(2 * 0.002 + 0.5 * (0.004 + 0.0007), rel=0.05)
+
+
+def test_energy_of_wires_and_of_inputs_is_told_apart():
+    text = GENERIC.text.decode()
+    data = "pin (D) {\n      direction : input;\n      capacitance : 0.002;"
+    power = 'internal_power () { power (energy) { values ("0.5, 0.5"); } }'
+    assert data in text
+    library = Library(parse_liberty(text.replace(data, data + power), "'x.lib'"), text.encode())
+    module = {
+        "ports": {
+            "clk": {"direction": "input", "bits": [2]},
+            "x": {"direction": "input", "bits": [3]},
+        },
+        "cells": {"ff": cell("DFF", C=2, D=3, Q=4), "inv": cell("INV", A=4, Y=5)},
+    }
+    plain = estimate_energy(module, GENERIC)
+    assert plain.wires_pj is None
+    energy = estimate_energy(module, library, None, WireLoad("w", 0.1, 1.0, ()))
+    assert energy.switching_pj == plain.switching_pj
+    # The input changes in half of the cycles, and so do two wires.
+    assert energy.internal_pj - plain.internal_pj == pytest.approx(0.25, rel=0.05)
+    assert energy.wires_pj == pytest.approx(2 * 0.1 * 0.25, rel=0.05)
 
 
 def packet_register():

@@ -11,11 +11,13 @@ from trilut.synth.asic.activity import Simulation
 from trilut.synth.asic.behaviour import cell_models
 from trilut.synth.asic.boolean import function_verilog, parse_function
 from trilut.synth.asic.buffers import MAX_SINKS, buffer_nets
+from trilut.synth.asic.figures import AsicDesign
 from trilut.synth.asic.liberty import parse_liberty
 from trilut.synth.asic.library import Library
 from trilut.synth.asic.sources import load_library
 from trilut.synth.asic.sta import loads, slowest_path
 from trilut.synth.asic.wires import WireLoad, read_wire_loads
+from trilut.synth.mapped import MappedDesign
 
 GENERIC = load_library("generic")
 
@@ -62,6 +64,18 @@ def test_library_whose_flip_flops_cannot_stand_at_a_port():
         match=r"^Library 'resets' has no flip-flop that takes its input at each rising edge$",
     ):
         _ = read(text).register
+
+
+def test_pin_that_yosys_leaves_open(tmp_path):
+    cell = {"type": "BOTH", "connections": {"CLK": [2], "D": [3], "Q": [4], "SET_B": ["1"]}}
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"modules": {"top": {"cells": {"ff": cell}}}}))
+    with pytest.raises(
+        FormatError,
+        match=r"^Yosys leaves pin 'RESET_B' of cell 'BOTH' of the library open, expected it to be "
+        r"connected$",
+    ):
+        AsicDesign(MappedDesign(path, "top"), read(RESETS))
 
 
 @given(st.data())

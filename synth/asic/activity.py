@@ -11,6 +11,7 @@ from trilut.synth.asic.boolean import Function
 from trilut.synth.asic.liberty import LookupTable
 from trilut.synth.asic.library import Library, LibraryCell
 from trilut.synth.asic.sta import loads
+from trilut.synth.asic.wires import WireLoad
 from trilut.synth.graph import drivers, evaluation_order
 from trilut.synth.result import Energy
 from trilut.synth.traffic import Bits, Traffic
@@ -117,15 +118,18 @@ class _Place:
 
 
 def estimate_energy(
-    module: Module, library: Library, traffic: Traffic | None = None
+    module: Module,
+    library: Library,
+    traffic: Traffic | None = None,
+    wires: WireLoad | None = None,
 ) -> Energy | None:
     """Estimate the energy of a clock cycle when random vectors come at full throughput.
 
     Cycles are counted for whole vectors, once the first ones have passed through.
 
-    A net that changes charges or discharges the pins that it drives, ½CV², and makes its cell use
-    what the library's tables say for that edge, averaged over the inputs that can cause it. The
-    clock pins count; wires, glitches and the clock tree do not.
+    A net that changes charges or discharges the pins that it drives, ½CV², and makes its cell and
+    those that read it use what the library's tables say for that edge, averaged over their
+    conditions. The clock pins count; glitches and the clock tree do not. Wires are told apart.
 
     Parameters
     ----------
@@ -135,6 +139,8 @@ def estimate_energy(
         Its cells.
     traffic : Traffic, optional
         How vectors reach it; by default one enters in each cycle.
+    wires : WireLoad, optional
+        The load of wires, those of the clock left out.
 
     Returns
     -------
@@ -143,12 +149,13 @@ def estimate_energy(
         packets and ``traffic`` does not say what they hold.
     """
     traffic = traffic or Traffic()
-    registers = [
-        cell
+    cells = [
+        (cell, library.cells[cell["type"]])
         for cell in module["cells"].values()
-        if cell["type"] in library.cells and library.cells[cell["type"]].is_sequential
+        if cell["type"] in library.cells
     ]
-    has_functions = all(library.cells[cell["type"]].next_state for cell in registers)
+    registers = [(cell, known) for cell, known in cells if known.is_sequential]
+    has_functions = all(known.next_state for _, known in registers)
     if not library.voltage or not has_functions or not traffic.reaches(module):
         return None
     num_vectors = -(-_CYCLES // traffic.num_beats)
@@ -156,31 +163,47 @@ def estimate_energy(
     rises, falls = _count_edges(module, library, traffic, num_cycles)
     share = 1 / (num_cycles * _STREAMS)
     load = loads(module, library)
-    # Half of the edges draw CV² from the supply.
     edges = {bit: (rises[bit] + falls[bit]) * share for bit in rises}
-    switched = sum(load.get(bit, 0.0) * count / 2 for bit, count in edges.items())
-    internal = 0.0
-    for cell in module["cells"].values():
-        if cell["type"] in library.cells:
-            known = library.cells[cell["type"]]
-            for pin, bits in cell["connections"].items():
-                tables = known.pins[pin].powers
-                if pin == known.clock:
-                    switched += known.pins[pin].capacitance
-                    internal += sum(_mean(tables, edge, 0.0) for edge in ("rise", "fall"))
-                elif bits and bits[0] in edges and known.pins[pin].is_output:
-                    charge = load.get(bits[0], 0.0)
-                    internal += rises[bits[0]] * share * _mean(tables, "rise", charge)
-                    internal += falls[bits[0]] * share * _mean(tables, "fall", charge)
+    clocks = sum(known.pins[known.clock].capacitance for _, known in registers if known.clock)
+    # Half of the edges draw CV² from the supply; a clock has two in each cycle.
+    pins = clocks + _charge(load, edges)
+    wired = None if wires is None else _charge(loads(module, library, wires), edges)
+    internal = sum(_internal(cell, known, load, (rises, falls), share) for cell, known in cells)
+    volts = library.voltage**2
     # A library's unit of energy is that of its capacitance times a volt squared.
     return Energy(
-        switching_pj=round(switched * library.pf * library.voltage**2, 6),
+        switching_pj=round(pins * library.pf * volts, 6),
         internal_pj=round(internal * library.pf, 6),
         vectors=num_vectors * _STREAMS,
         activity=round(sum(edges.values()) / len(edges), 4) if edges else 0.0,
         stimulus="random inputs at full throughput",
         vector_cycles=traffic.num_beats,
+        wires_pj=None if wired is None else round((wired + clocks - pins) * library.pf * volts, 6),
     )
+
+
+def _charge(load: Mapping[int, float], edges: Mapping[int, float]) -> float:
+    return sum(load.get(bit, 0.0) * count / 2 for bit, count in edges.items())
+
+
+def _internal(
+    cell: Cell,
+    known: LibraryCell,
+    load: Mapping[int, float],
+    edges: tuple[Counter[int], Counter[int]],
+    share: float,
+) -> float:
+    """Return what a cell uses inside in a cycle, in the library's unit."""
+    energy = 0.0
+    for pin, bits in cell["connections"].items():
+        tables = known.pins[pin].powers
+        if pin == known.clock:
+            energy += sum(_mean(tables, edge, 0.0) for edge in ("rise", "fall"))
+        elif bits and isinstance(bits[0], int):
+            charge = load.get(bits[0], 0.0) if known.pins[pin].is_output else 0.0
+            for edge, counts in zip(("rise", "fall"), edges, strict=True):
+                energy += counts[bits[0]] * share * _mean(tables, edge, charge)
+    return energy
 
 
 def _mean(groups: tuple[Mapping[str, LookupTable], ...], edge: str, load: float) -> float:

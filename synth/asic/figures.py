@@ -3,6 +3,7 @@
 import dataclasses
 from collections import Counter
 
+from trilut.errors import FormatError
 from trilut.synth.asic.activity import estimate_energy
 from trilut.synth.asic.buffers import buffer_nets
 from trilut.synth.asic.library import Library
@@ -49,6 +50,11 @@ class AsicDesign:
         Its cells.
     traffic : Traffic, optional
         How vectors reach it; by default one enters in each cycle.
+
+    Raises
+    ------
+    FormatError
+        If a pin that a cell reads is open, because Yosys reads the library in another way.
     """
 
     def __init__(self, design: MappedDesign, library: Library, traffic: Traffic | None = None):
@@ -56,6 +62,7 @@ class AsicDesign:
         self._library = library
         self._traffic = traffic
         self._wires = library.wire_load(_area(design.module, library))
+        _check_inputs(design.module, library)
 
     def buffer(self) -> int:
         """Give nets that drive too much trees of buffers; see :func:`buffer_nets`."""
@@ -100,7 +107,7 @@ class AsicDesign:
             leakage_nw=round(sum(known) * library.nw, 4) if len(known) == len(leakages) else None,
             voltage=library.voltage,
             temperature=library.temperature,
-            energy=estimate_energy(module, library, self._traffic),
+            energy=estimate_energy(module, library, self._traffic, self._wires),
             has_delays=library.has_delays,
             wire_load="" if self._wires is None else self._wires.name,
         )
@@ -129,3 +136,14 @@ class AsicDesign:
 def _area(module: Module, library: Library) -> float:
     types = (cell["type"] for cell in module["cells"].values())
     return sum(library.cells[name].area for name in types if name in library.cells)
+
+
+def _check_inputs(module: Module, library: Library) -> None:
+    for cell in module["cells"].values():
+        if known := library.cells.get(cell["type"]):
+            for pin in known.inputs_read:
+                if not cell["connections"].get(pin):
+                    raise FormatError(
+                        f"Yosys leaves pin {pin!r} of cell {known.name!r} of the library open, "
+                        "expected it to be connected"
+                    )

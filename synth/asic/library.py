@@ -155,6 +155,14 @@ class LibraryCell:
             return {self.clock} - {""}
         return set(function_names(self.pins[output].function)) & set(self.pins)
 
+    @cached_property
+    def inputs_read(self) -> list[str]:
+        """The pins that its functions or its state depend on."""
+        texts = [pin.function for pin in self.outputs]
+        texts += [] if self.state is None else self.state.values.values()
+        names = {name for text in texts for name in function_names(text)}
+        return sorted(name for name in names if name in self.pins and not self.pins[name].is_output)
+
     @property
     def state_names(self) -> tuple[str, ...]:
         """What the functions call the state of a flip-flop and its inverse."""

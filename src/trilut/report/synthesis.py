@@ -322,17 +322,24 @@ def _figures(section: Mapping[str, Any]) -> dict[str, Any]:
         else round(1e6 * frequency / section["vector_cycles"]),
         "area_delay": None if latency is None else round(area * latency, 1),
         "energy_pj": _energy(section),
+        "energy_with_wires_pj": _energy(section, wires=True),
     }
 
 
-def _energy(section: Mapping[str, Any]) -> float | None:
-    """Return the energy of one vector, leakage over its cycles included where it is known."""
+def _energy(section: Mapping[str, Any], *, wires: bool = False) -> float | None:
+    """Return the energy of one vector, leakage over its cycles included where it is known.
+
+    With wires there is none where the library has no model of them.
+    """
     asic = section["asic"]
     if asic is None or asic["energy"] is None:
         return None
+    added = asic["energy"]["wires_pj"] if wires else 0.0
+    if added is None:
+        return None
     nanoseconds = (section["period_ns"] or 0) * section["vector_cycles"]
     leakage = (asic["leakage_nw"] or 0) * nanoseconds * 1e-6
-    return round(asic["energy"]["vector_pj"] + leakage, 4)
+    return round(asic["energy"]["vector_pj"] + added * section["vector_cycles"] + leakage, 4)
 
 
 def _area_key(section: Mapping[str, Any]) -> str:
@@ -467,10 +474,13 @@ def _energy_text(section: Mapping[str, Any]) -> str:
         return "not estimated: the open tools have no power model for this part"
     if section["figures"]["energy_pj"] is None:
         return "not estimated"
-    energy = section["asic"]["energy"]
+    energy, figures = section["asic"]["energy"], section["figures"]
+    # Reports from before there were wires do not say it.
+    wired = figures.get("energy_with_wires_pj")
+    with_wires = "" if wired is None else f", {wired:.3g} pJ with them"
     return (
-        f"{section['figures']['energy_pj']:.3g} pJ per sample, estimated without wires and clock "
-        f"tree from {energy['vectors']} vectors ({energy['stimulus']})"
+        f"{figures['energy_pj']:.3g} pJ per sample without wires{with_wires}; estimated without "
+        f"clock tree from {energy['vectors']} vectors ({energy['stimulus']})"
     )
 
 
