@@ -181,7 +181,7 @@ def test_what_a_netlist_cannot_tell_is_refused(tmp_path):
     with pytest.raises(NetlistError, match=message):
         classify(free, np.zeros((1, 6), np.int8), certain=True)
     message = (
-        "^Netlist 'net' has no margin for prediction sets; trilut calibrate --coverage finds one$"
+        "^Netlist 'net' has no margin for prediction sets; trilut calibrate --set-coverage finds one$"
     )
     with pytest.raises(NetlistError, match=message):
         write_verilog(free, tmp_path, HardwareOptions(prediction_set=True))

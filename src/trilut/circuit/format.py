@@ -179,12 +179,15 @@ def _encoder_document(encoder: Encoder | None) -> dict[str, object] | None:
 def _head_document(head: Head | None) -> dict[str, object] | None:
     if head is None:
         return None
-    return {
+    document: dict[str, object] = {
         "classes": list(head.classes),
         "group_sizes": list(head.group_sizes),
         "tau": head.tau,
         "abstain_margin": head.abstain_margin,
     }
+    if head.set_margin is not None:
+        document["set_margin"] = head.set_margin
+    return document
 
 
 def _with_different_keys(members: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -268,11 +271,13 @@ def _integers(
     return np.array(values, dtype=np.int64)
 
 
-def _integer(document: dict[str, Any], key: str, where: str, most: int = MAX_INTEGER) -> int:
+def _integer(
+    document: dict[str, Any], key: str, where: str, most: int = MAX_INTEGER, *, least: int = 1
+) -> int:
     value: int = _member(document, key, int, where)
-    if not 1 <= value <= most:
+    if not least <= value <= most:
         path = f"{where}.{key}" if where else key
-        raise FormatError(f"{path!r} is {_short(value)}, expected 1…{most}")
+        raise FormatError(f"{path!r} is {_short(value)}, expected {least}…{most}")
     return value
 
 
@@ -337,6 +342,9 @@ def _read_head(document: dict[str, Any]) -> Head:
         group_sizes=tuple(_integers(document, "group_sizes", "head").tolist()),
         tau=_number(document, "tau", "head"),
         abstain_margin=_integer(document, "abstain_margin", "head"),
+        set_margin=_integer(document, "set_margin", "head", least=0)
+        if "set_margin" in document
+        else None,
     )
 
 
