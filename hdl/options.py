@@ -130,7 +130,7 @@ class HardwareOptions:
         if self.prediction_set and netlist.head is not None and netlist.head.set_margin is None:
             raise NetlistError(
                 f"Netlist {netlist.name!r} has no margin for prediction sets; "
-                "trilut calibrate --set-coverage finds one"
+                "trilut calibrate finds one"
             )
 
     @property

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from trilut import Encoder, Feature, Head, Netlist
+from trilut.circuit.gates import NAMED_GATES
 from trilut.circuit.interface import (
     HeadOutput,
     Interface,
@@ -85,3 +86,25 @@ def monotone_netlist(seed: int, **settings: object) -> Netlist:
     wide = np.insert(corners, 1, np.where(corners[:, 0] == corners[:, 1], corners[:, 0], 0), axis=1)
     full = np.insert(wide, 1, np.where(wide[:, :, 0] == wide[:, :, 1], wide[:, :, 0], 0), axis=2)
     return dataclasses.replace(net, table=project(full.reshape(-1, 9)))
+
+
+def voting_netlist(
+    features: tuple[Feature, ...], thresholds: np.ndarray, width: int, **settings: object
+) -> Netlist:
+    """Return a monotone circuit of two classes: features that are high vote for the first.
+
+    There are as many thresholds on each feature, UNKNOWN within ``width`` of each.
+    """
+    feature = np.repeat(np.arange(len(features)), thresholds.shape[1])
+    low, high = thresholds.ravel() - width, thresholds.ravel() + width
+    count = len(feature)
+    return Netlist(
+        count,
+        np.repeat(NAMED_GATES["not_a"][None], count, axis=0),
+        np.arange(count),
+        np.arange(count),
+        np.arange(2 * count),
+        encoder=Encoder(features, feature, low, high),
+        head=Head(("high", "low"), (count, count)),
+        **settings,  # type: ignore[arg-type]
+    )

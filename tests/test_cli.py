@@ -22,6 +22,7 @@ COMMANDS = [
     "flow",
     "train",
     "eval",
+    "calibrate",
     "info",
     "report",
     "optimize",

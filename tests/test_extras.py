@@ -172,6 +172,7 @@ WORKING = {
         "verilog NET -o OUT --format blif-mv",
         "eval NET --data SAMPLES",
         "eval NET --data SAMPLES --drop 0.5 --control",
+        "calibrate NET --data SAMPLES --set-coverage 0.5 -o OUT.trilut",
         "trace NET --data SAMPLES",
         "faults NET --data SAMPLES",
         "compare NET NET --random 100",

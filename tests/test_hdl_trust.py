@@ -180,9 +180,7 @@ def test_what_a_netlist_cannot_tell_is_refused(tmp_path):
         write_verilog(free, tmp_path, HardwareOptions(certain=True))
     with pytest.raises(NetlistError, match=message):
         classify(free, np.zeros((1, 6), np.int8), certain=True)
-    message = (
-        "^Netlist 'net' has no margin for prediction sets; trilut calibrate --set-coverage finds one$"
-    )
+    message = "^Netlist 'net' has no margin for prediction sets; trilut calibrate finds one$"
     with pytest.raises(NetlistError, match=message):
         write_verilog(free, tmp_path, HardwareOptions(prediction_set=True))
     message = (

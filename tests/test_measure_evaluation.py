@@ -110,8 +110,9 @@ def test_missing_features_are_unknown_to_a_ternary_circuit_and_false_to_a_binary
     assert [point.abstained for point in binary] == [0, 0, 0]
     assert missing_rows(ternary[1:]) == {
         "30 % missing": f"{100 * ternary[1].accuracy:.2f} %, abstains on "
-        f"{100 * ternary[1].abstained:.2f} %, 100.00 % of the others right",
-        "100 % missing": "0.00 %, abstains on 100.00 %",
+        f"{100 * ternary[1].abstained:.2f} %, 100.00 % of the others right; "
+        f"{100 * ternary[1].accuracy:.2f} % certain",
+        "100 % missing": "0.00 %, abstains on 100.00 %; 0.00 % certain",
     }
 
 

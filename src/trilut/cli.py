@@ -25,6 +25,7 @@ from trilut.commands.inspection import (
 )
 from trilut.commands.paper import add_paper
 from trilut.commands.training import add_data, add_eval, add_flow, add_train
+from trilut.commands.trust import add_calibrate
 from trilut.commands.verification import add_verify
 from trilut.errors import TrilutError
 from trilut.extras import explained
@@ -97,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         add_flow,
         add_train,
         add_eval,
+        add_calibrate,
         add_info,
         add_report,
         add_optimize,

@@ -9,6 +9,7 @@ from typing import Literal
 from trilut.circuit.format import load, save
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
+from trilut.circuit.tolerance import Tolerance, with_tolerance
 from trilut.measure.evaluation import evaluate_split
 from trilut.measure.matching import features_for, netlist_dataset, samples_for
 from trilut.measure.narrow import drop_features, narrow_features, search_feature_bits
@@ -55,14 +56,15 @@ def optimize_file(
     *,
     lossy: bool = False,
     feature_bits: int | Literal["auto"] | None = None,
+    tolerance: Tolerance | None = None,
     unread: bool = True,
 ) -> Optimization:
     """Optimise a netlist file into another one, and return what changed.
 
-    The options ``lossy`` and ``feature_bits`` change what the circuit computes. For them the
-    netlist must say what it was trained on, and the test accuracy before and after is returned too.
-    The new netlist's provenance then has the new accuracy, instead of those of the training, and
-    ``changes``, a list of what was done.
+    The options ``lossy``, ``feature_bits`` and ``tolerance`` change what the circuit computes. For
+    them the netlist must say what it was trained on, and the test accuracy before and after is
+    returned too. The new netlist's provenance then has the new accuracy, instead of those of the
+    training, and ``changes``, a list of what was done.
 
     Parameters
     ----------
@@ -70,17 +72,21 @@ def optimize_file(
         Treat rows that no training sample causes as free.
     feature_bits : int or "auto", optional
         Bits of a feature; "auto" takes the fewest that lose at most 0.1 pp on the validation set.
+    tolerance : Tolerance, optional
+        Move thresholds apart by it; see :mod:`trilut.circuit.tolerance`.
     unread : bool
         Whether features that nothing looks at stay.
     """
     netlist = load(path)
-    changes_meaning = lossy or feature_bits is not None
+    changes_meaning = lossy or feature_bits is not None or tolerance is not None
     dataset = netlist_dataset(netlist) if changes_meaning else None
     smaller = netlist
     if feature_bits == "auto" and dataset is not None:
         smaller = search_feature_bits(smaller, samples_for(netlist, dataset, part="validation"))
     elif isinstance(feature_bits, int):
         smaller = narrow_features(smaller, feature_bits)
+    if tolerance is not None:
+        smaller = with_tolerance(smaller, tolerance)
     trits = None
     if lossy and dataset is not None:
         samples = features_for(smaller, dataset, part="train")
@@ -96,7 +102,11 @@ def optimize_file(
             for circuit in (netlist, smaller)
         )
         accuracy = before, after
-        change = {"lossy": lossy, "feature_bits": _feature_bits(smaller) if feature_bits else None}
+        change = {
+            "lossy": lossy,
+            "feature_bits": _feature_bits(smaller) if feature_bits else None,
+            **({} if tolerance is None else {"tolerance": str(tolerance)}),
+        }
         smaller = _with_change(smaller, change, after)
     save(smaller, output)
     return Optimization(netlist, smaller, accuracy)

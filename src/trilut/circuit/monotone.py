@@ -15,7 +15,7 @@ from trilut.circuit.netlist import Netlist
 from trilut.circuit.reach import reachable_rows
 from trilut.errors import NetlistError
 
-__all__ = ["check_monotone", "is_information_monotone", "project"]
+__all__ = ["check_monotone", "is_information_monotone", "is_monotone", "project"]
 
 # The rows of a table: corners know both inputs, an edge one, the centre none.
 _EDGES = {1: (0, 2), 3: (0, 6), 5: (2, 8), 7: (6, 8)}
@@ -74,6 +74,15 @@ def check_monotone(netlist: Netlist) -> None:
             f"Netlist {netlist.name!r} has {len(wrong)} gates of {netlist.num_gates} that are not "
             f"information-monotone, gate {wrong[0]} first, so nothing in it can be certain"
         )
+
+
+def is_monotone(netlist: Netlist) -> bool:
+    """Say whether a netlist is one that :func:`check_monotone` lets pass."""
+    try:
+        check_monotone(netlist)
+    except NetlistError:
+        return False
+    return True
 
 
 def _is_monotone_on(table: NDArray[np.int8], rows: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -24,6 +24,7 @@ from trilut.commands.options import (
     print_result,
     print_tables,
     seed,
+    tolerance,
 )
 from trilut.errors import TrilutError
 from trilut.text import one_line
@@ -60,6 +61,13 @@ def add_optimize(commands: Any) -> None:
         help="narrower features; auto: the fewest bits that lose at most 0.1 pp in validation",
     )
     parser.add_argument(
+        "--tolerance",
+        metavar="E",
+        type=tolerance,
+        help="move thresholds apart, so that what is certain stays so if every feature is off by "
+        "so much: 0.5 in its unit, or 2%% of its range",
+    )
+    parser.add_argument(
         "--drop-features", action="store_true", help="leave out features that nothing looks at"
     )
     add_json(parser)
@@ -73,6 +81,7 @@ def _optimize(args: argparse.Namespace) -> None:
         args.output,
         lossy=args.lossy,
         feature_bits=args.feature_bits,
+        tolerance=args.tolerance,
         unread=not args.drop_features,
     ).facts
     print_result(args, str(args.output), {key: str(value) for key, value in facts.items()}, facts)

@@ -60,7 +60,7 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set",
         action="store_true",
-        help="a port with the prediction set, a bit a class (after trilut calibrate --set-coverage)",
+        help="a port with the prediction set, a bit for each class; see trilut calibrate",
     )
 
 

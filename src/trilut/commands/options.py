@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from trilut.circuit.tolerance import Tolerance
+from trilut.errors import NetlistError
 from trilut.report.tables import Table
 
 __all__ = [
@@ -24,6 +26,8 @@ __all__ = [
     "seed",
     "share",
     "shares",
+    "tolerance",
+    "tolerances",
     "with_label",
 ]
 
@@ -124,6 +128,23 @@ def shares(text: str) -> tuple[float, ...]:
     if not all(0 <= share <= 1 for share in shares):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of shares 0…1 like 0.1,0.2")
     return shares
+
+
+def tolerances(text: str) -> tuple[Tolerance, ...]:
+    """Read a list of tolerances: numbers, or percentages of the range of a feature."""
+    return tuple(map(tolerance, text.split(",")))
+
+
+def tolerance(text: str) -> Tolerance:
+    """Read a tolerance."""
+    is_share = text.endswith("%")
+    try:
+        amount = float(text.removesuffix("%")) / (100 if is_share else 1)
+        return Tolerance(amount, is_share)
+    except (NetlistError, ValueError):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a tolerance, expected a number from 0 up, or with % a share"
+        ) from None
 
 
 def positive(text: str) -> int:

@@ -18,6 +18,7 @@ from trilut.commands.options import (
     seed,
     share,
     shares,
+    tolerances,
     with_label,
 )
 from trilut.commands.training_options import add_training_options, training_settings
@@ -133,6 +134,14 @@ def add_eval(commands: Any) -> None:
         type=Path,
         help="another netlist that misses the same features; default of --drop: 0 to 0.5",
     )
+    parser.add_argument(
+        "--tolerance",
+        metavar="E,E,…",
+        type=tolerances,
+        default=(),
+        help="what is certain if every feature may be off by so much: 0.5 in its unit, or 2%% of "
+        "its range",
+    )
     abstaining = parser.add_mutually_exclusive_group()
     abstaining.add_argument(
         "--abstain-margin",
@@ -174,6 +183,12 @@ def _eval(args: argparse.Namespace) -> None:
         document = document | {"abstain_margin": margin}
     missing, points = _missing(args, netlist, split)
     rows, document = rows | missing, document | points
+    if args.tolerance:
+        from trilut.measure.tolerance import tolerance_curve
+        from trilut.report.trust import tolerance_rows
+
+        curve = tolerance_curve(netlist, split, args.tolerance, engine=args.engine)
+        rows, document = rows | tolerance_rows(curve), document | {"tolerance": curve}
     if args.control:
         control = evaluate_split(untrained(netlist), split, engine=args.engine)
         rows, document = rows | control_rows(control), document | {"untrained": control}

@@ -173,7 +173,7 @@ def calibrate_risk(
 
 
 class _Tests:
-    """The tests of one set of samples: does a margin keep the risk?"""
+    """The tests of one set of samples: whether a margin keeps the risk."""
 
     def __init__(self, decisions: Decisions, samples: Split, risk: float, *, per_class: bool):
         self._margin = decisions.margin

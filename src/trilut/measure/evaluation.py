@@ -10,6 +10,7 @@ import numpy as np
 
 from trilut.circuit.gates import truth_values
 from trilut.circuit.head import Decisions
+from trilut.circuit.monotone import is_monotone
 from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset, Split
 from trilut.data.dataset import Samples
@@ -78,6 +79,8 @@ class Evaluation:
     accuracy_answered : float, optional
         Right classes among the samples on which the circuit does not abstain; None if there are
         none.
+    certain : float, optional
+        Share of answers that are certain; None if the circuit is not information-monotone.
     """
 
     samples: int
@@ -93,6 +96,7 @@ class Evaluation:
     confusion: list[list[int]]
     coverage_curve: Mapping[str, list[float]]
     accuracy_answered: float | None = None
+    certain: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +113,16 @@ class MissingPoint:
         Share of samples on which the circuit abstains.
     accuracy_answered : float, optional
         Right classes among the others; None if there are no others.
+    certain : float, optional
+        Share of answers that no value of the missing features could change; None if the circuit is
+        not information-monotone.
     """
 
     dropped: float
     accuracy: float
     abstained: float
     accuracy_answered: float | None
+    certain: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +184,8 @@ def evaluate_split(netlist: Netlist, split: Split, *, engine: str = "fast") -> E
         raise cannot_classify(netlist)
     trits = netlist.encoder.encode(split.x)
     outputs = evaluate(netlist, trits, engine=engine)
-    decisions = netlist.head.decide(netlist.head.scores(outputs))
+    unknowns = netlist.head.unknowns(outputs) if is_monotone(netlist) else None
+    decisions = netlist.head.decide(netlist.head.scores(outputs), unknowns)
     curve = coverage_curve(decisions, split.y)
     return Evaluation(
         samples=len(split),
@@ -198,6 +207,7 @@ def evaluate_split(netlist: Netlist, split: Split, *, engine: str = "fast") -> E
             "accuracy": curve.accuracy.tolist(),
         },
         accuracy_answered=_accuracy_answered(decisions, split),
+        certain=None if decisions.certain is None else float(decisions.certain.mean()),
     )
 
 
@@ -367,18 +377,24 @@ def _missing_point(
     if netlist.encoder is None or netlist.head is None:
         raise cannot_classify(netlist)
     generator = np.random.default_rng(seed)
-    scores = []
+    scores, unknowns = [], []
     for start in range(0, len(split), _BLOCK):
         block = split.x[start : start + _BLOCK]
         lost = generator.random(block.shape) < share
         trits = netlist.encoder.encode(np.where(lost, fill, block))
-        scores.append(netlist.head.scores(evaluate(netlist, trits, engine=engine)))
-    decisions = netlist.head.decide(np.concatenate(scores))
+        outputs = evaluate(netlist, trits, engine=engine)
+        scores.append(netlist.head.scores(outputs))
+        unknowns.append(netlist.head.unknowns(outputs))
+    # With something else in its place, a feature is not missing.
+    tells = np.isnan(fill).all() and is_monotone(netlist)
+    counts = np.concatenate(unknowns) if tells else None
+    decisions = netlist.head.decide(np.concatenate(scores), counts)
     return MissingPoint(
         dropped=share,
         accuracy=accuracy(decisions, split.y),
         abstained=abstained_fraction(decisions),
         accuracy_answered=_accuracy_answered(decisions, split),
+        certain=None if decisions.certain is None else float(decisions.certain.mean()),
     )
 
 

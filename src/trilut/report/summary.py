@@ -95,6 +95,7 @@ def evaluation_rows(evaluation: Evaluation) -> dict[str, str]:
         "UNKNOWN outputs": percent(evaluation.unknown),
         "abstained samples": percent(evaluation.abstained)
         + _answered_text(evaluation.accuracy_answered),
+        **({} if evaluation.certain is None else {"certain answers": percent(evaluation.certain)}),
         "Acc@90 / Acc@50": f"{percent(evaluation.accuracy_at_90)} / "
         f"{percent(evaluation.accuracy_at_50)}",
         "accuracy–coverage area": percent(evaluation.coverage_area),
@@ -142,7 +143,9 @@ def missing_rows(points: Sequence[MissingPoint]) -> dict[str, str]:
     """Describe what a circuit does when features are missing."""
     return {
         f"{100 * point.dropped:g} % missing": f"{percent(point.accuracy)}, "
-        f"abstains on {percent(point.abstained)}" + _answered_text(point.accuracy_answered)
+        f"abstains on {percent(point.abstained)}"
+        + _answered_text(point.accuracy_answered)
+        + ("" if point.certain is None else f"; {percent(point.certain)} certain")
         for point in points
     }
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from trilut.measure.calibration import Coverage, Risk
-from trilut.measure.evaluation import TolerancePoint
-from trilut.text import percent
+from trilut.measure.tolerance import TolerancePoint
+from trilut.report.summary import percent
 
 __all__ = ["calibration_rows", "tolerance_rows"]
 
