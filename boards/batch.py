@@ -9,7 +9,8 @@ from pathlib import Path
 from trilut.boards.host import BoardError, BoardLink
 from trilut.boards.protocol import Result
 from trilut.circuit.netlist import Netlist
-from trilut.data.tables import read_table
+from trilut.data.selection import feature_values
+from trilut.data.tables import columns_for, read_table
 from trilut.errors import NetlistError
 from trilut.files import write_atomically
 from trilut.sim import classify
@@ -72,9 +73,9 @@ def classify_table(
     """
     if netlist.encoder is None or netlist.head is None:
         raise NetlistError(f"Netlist {netlist.name!r} has no encoder or no head")
-    cells = read_table(table)
-    columns = [cells.column(feature.name) for feature in netlist.encoder.features]
-    vectors = netlist.encoder.quantize(cells.numbers(columns))
+    names, known = [each.name for each in netlist.encoder.features], netlist.encoder.categories
+    rows = read_table(table, columns_for(str(table), names, known))
+    vectors = netlist.encoder.quantize(feature_values(rows, names, known))
     results: list[Result] = []
     try:
         for result in link.classify(netlist, vectors):

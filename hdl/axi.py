@@ -5,7 +5,7 @@
 import dataclasses
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -81,11 +81,11 @@ class BeatLoader(wiring.Component):
         with m.If(self.beat_valid & self.beat_ready):
             # Beats shift in from the top, so that after all of them the first is lowest.
             m.d.sync += register.eq(Cat(register, self.beat)[beat_bits:])
+            # One past the last beat means too long, and stays so until the packet ends. An Elif
+            # would have Yosys write an undefined value for when nothing is to be counted.
+            m.d.sync += count.eq(Mux(self.last, 0, count + (count != self.num_beats)))
             with m.If(self.last):
-                m.d.sync += [count.eq(0), full.eq(is_final), error.eq(~is_final)]
-            # One past the last beat means too long, and stays so until the packet ends.
-            with m.Elif(count != self.num_beats):
-                m.d.sync += count.eq(count + 1)
+                m.d.sync += [full.eq(is_final), error.eq(~is_final)]
         return m
 
 

@@ -34,7 +34,7 @@ class DesignFormat(StrEnum):
 
 def write_verilog(
     netlist: Netlist,
-    directory: Path,
+    directory: str | Path,
     options: HardwareOptions | None = None,
     *,
     design_format: DesignFormat = DesignFormat.VERILOG,
@@ -47,7 +47,7 @@ def write_verilog(
     ----------
     netlist : Netlist
         The circuit.
-    directory : Path
+    directory : path
         Where to write; made if necessary.
     options : HardwareOptions, optional
         What shapes the hardware.
@@ -62,6 +62,7 @@ def write_verilog(
     ToolError
         If Yosys is missing or fails; the log that the message names is kept in ``logs``.
     """
+    directory = Path(directory)
     options = (options or HardwareOptions()).for_netlist(netlist)
     models = PRIMITIVE_MODELS.get(options.sums, "")
     check_identifier(options.top, re.findall(r"^module (\w+)", models, flags=re.MULTILINE))

@@ -53,11 +53,9 @@ def test_table_is_split_by_seed_and_class(tmp_path):
 def test_label_column_of_a_table(tmp_path, by_name):
     name = iris(tmp_path / "i,r:is=.csv")
     if by_name:
-        fails(
-            f"Line 2 of {name!r} has 'a' in the column 'species', "
-            "expected a finite number, or nothing if it is missing",
-            f"{name}:label=width",
-        )
+        dataset = load_dataset(f"{name}:label=width")
+        assert dataset.feature_names == ("length", "species=a", "species=b", "species=c")
+        assert dataset.class_names == ("0", "1", "2")
     else:
         fails(
             f"{name!r} has no column 'with', expected one of 'length', 'width', 'species'; "
@@ -99,18 +97,35 @@ def test_byte_order_mark_and_cells_with_line_ends(tmp_path):
 
 def test_numeric_classes_are_sorted_as_numbers(tmp_path):
     cells = ["10", "9", "9.0", "-1.5", "1000000"]
-    name = table(tmp_path, "x,label", *(f"1,{cell}" for cell in cells * 5))
+    name = table(tmp_path, "x,label", *(f"{row},{cell}" for row, cell in enumerate(cells * 5)))
     assert load_dataset(name).class_names == ("-1.5", "9", "10", "1000000")
 
 
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([], "NAME has 0 columns, expected a header with at least one feature and the label"),
-        (["x"], "NAME has 1 columns, expected a header with at least one feature and the label"),
-        (["1,2", "3,4"], "The first line of NAME has only numbers, expected a header"),
-        (["x,x,y"], "NAME has two columns 'x', expected different names"),
-        ([",x,y"], "Column 1 of NAME has no name; if it numbers the rows, remove it"),
+        ([], "NAME is empty, expected a header and samples"),
+        (["x"], "NAME has 1 columns, expected at least one feature and the label"),
+        (
+            ["1,2", "3,4"],
+            "Does NAME have a header? Its first line, 1, 2, looks like a sample: "
+            "say --no-header, or --header if it names the columns",
+        ),
+        (
+            ["5.1,3.5,1.4,.2,9,Iris-setosa", *["4.9,3,1.4,.2,?,Iris-setosa"] * 9],
+            "Does NAME have a header? Its first line, 5.1, 3.5, 1.4, .2, 9, …, looks like a "
+            "sample: say --no-header, or --header if it names the columns",
+        ),
+        (
+            ["p,x", "e,x", "p,y"],
+            "Does NAME have a header? Its first line, p, x, looks like a sample: "
+            "say --no-header, or --header if it names the columns",
+        ),
+        (
+            ["x,x,y"],
+            "NAME has two columns 'x', expected different names; "
+            "a file without names needs --no-header",
+        ),
         (["x,y"], "NAME has a header but no samples"),
         (
             ["x,y", "1,a", "", "1,2,b"],
@@ -118,8 +133,8 @@ def test_numeric_classes_are_sorted_as_numbers(tmp_path):
         ),
         (
             ["x,y", "1,a", "1;5,b"],
-            "Line 3 of NAME has '1;5' in the column 'x', "
-            "expected a finite number, or nothing if it is missing",
+            "Line 3 of NAME has '1;5' in the column 'x', expected a finite number, "
+            "or nothing if it is missing; others are numbers: see --drop and --categories",
         ),
         (
             ["x,y", "1,a", "inf,b"],
@@ -128,7 +143,7 @@ def test_numeric_classes_are_sorted_as_numbers(tmp_path):
         ),
         (
             ["x,y", "1,a", "1,?"],
-            "Line 3 of NAME has '?' in the column 'y', expected the class of the sample",
+            "Line 3 of NAME has nothing in the column 'y', expected the class of the sample",
         ),
         (
             ["x,y", "1,1.1", "1,1.2", "1,1.3", "1,1.4"],
@@ -147,6 +162,122 @@ def test_wrong_table(tmp_path, lines, message):
     fails(message.replace("NAME", repr(name)), name)
 
 
+def rows_of(lines, rows=12):
+    """Return lines with two classes, again and again."""
+    return [lines[row % len(lines)] for row in range(rows)]
+
+
+def test_latin_1_semicolons_and_decimal_commas(tmp_path):
+    path = tmp_path / "table.csv"
+    lines = ["Größe;Gewicht;Art", *rows_of(["1,5;2;größer", "-,5;;kleiner", "1e1;3,25;größer"])]
+    lines[2] = "-0,5;;kleiner"
+    path.write_bytes("\n".join(lines[:1] + rows_of(lines[1:4])).encode("latin-1"))
+    dataset = load_dataset(str(path))
+    assert dataset.feature_names == ("Größe", "Gewicht")
+    assert dataset.class_names == ("größer", "kleiner")
+    assert set(whole(dataset)[0][:, 0]) == {1.5, -0.5, 10}
+    assert dataset.notes == (f"{str(path)!r} is not UTF-8, so it is read as Latin-1",)
+    path.write_text("\n".join(["x;y;k", *rows_of(["1,5;2;a", "1.234;2;b"])]))
+    fails(
+        f"Line 3 of {str(path)!r} has '1.234' in the column 'x', expected a finite number, "
+        "or nothing if it is missing; others are numbers: see --drop and --categories",
+        str(path),
+    )
+
+
+def test_utf_16_and_separators_in_quotes(tmp_path):
+    path = tmp_path / "table.csv"
+    lines = ['"a, b, c";"d;e";kind', *rows_of(["1;2;p", "3;4;q"])]
+    path.write_text("\n".join(lines), encoding="utf-16")
+    assert load_dataset(str(path)).feature_names == ("a, b, c", "d;e")
+
+
+def test_decimal_commas_without_a_header(tmp_path):
+    name = table(tmp_path, *rows_of(["1,5;2,5;a", "3,5;4,5;b"]))
+    dataset = load_dataset(f"{name}:no-header")
+    assert dataset.feature_names == ("column_1", "column_2")
+    assert set(whole(dataset)[0][:, 1]) == {2.5, 4.5}
+    assert len(whole(dataset)[1]) == 12
+
+
+def test_numbers_may_be_names_of_columns(tmp_path):
+    name = table(tmp_path, "400,410,species", *rows_of(["1,2,a", "3,4,b"]))
+    assert load_dataset(name).feature_names == ("400", "410")
+    name = table(tmp_path, "0,1,2", *rows_of(["1,2,0", "3,4,1"]))
+    assert load_dataset(f"{name}:header").feature_names == ("0", "1")
+
+
+def test_unnamed_column_that_numbers_the_rows(tmp_path):
+    rows = [f"{row},{row % 5 / 2},{'ab'[row % 2]}" for row in range(100)]
+    dataset = load_dataset(table(tmp_path, ",x,kind", *rows))
+    assert dataset.feature_names == ("x",)
+    assert dataset.notes[0].endswith("table.csv': 'column_1' (numbers the rows)")
+
+
+def test_columns_in_the_name_of_a_table(tmp_path):
+    rows = [f"{row % 2},{row % 7},{row % 3},{'uvw'[row % 3]}" for row in range(30)]
+    name = table(tmp_path, 'kind,"a,b",code,c=d', *rows)
+    dataset = load_dataset(f"{name}:label=kind:drop=c=d:categories=code")
+    assert dataset.feature_names == ("a,b", "code=0", "code=1", "code=2")
+    same = load_dataset(dataset.name)
+    np.testing.assert_array_equal(same.train.x, dataset.train.x)
+    dataset = load_dataset(f'{name}:label=kind:features="a,b",c=d')
+    assert dataset.feature_names == ("a,b", "c=d=u", "c=d=v", "c=d=w")
+    fails(
+        f"{name!r} has no column 'a', expected one of 'kind', 'a,b', 'code', 'c=d'",
+        f"{name}:label=kind:features=a,b",
+    )
+    fails(
+        f"The column 'kind' of {name!r} is the label, not a feature",
+        f"{name}:label=kind:categories=kind",
+    )
+
+
+def test_a_text_among_numbers_far_below(tmp_path):
+    rows = [f"{row % 9},{'ab'[row % 2]}" for row in range(70_000)]
+    rows[69_000] = "G,a"
+    name = table(tmp_path, "floor,kind", *rows)
+    fails(
+        f"Line 69002 of {name!r} has 'G' in the column 'floor', expected a finite number, "
+        "or nothing if it is missing; others are numbers: see --drop and --categories",
+        name,
+    )
+    categories = load_dataset(f"{name}:categories=floor").categories
+    assert categories == {"floor": (*"012345678", "G")}
+
+
+def test_parquet_is_as_good_as_text(tmp_path):
+    polars = pytest.importorskip("polars")
+    rows = [f"{row % 7 / 2},{'uvw'[row % 3]},{'ab'[row % 2]}" for row in range(60)]
+    name = table(tmp_path, "x,letter,kind", *rows)
+    polars.read_csv(name).write_parquet(tmp_path / "table.parquet")
+    text, parquet = load_dataset(name), load_dataset(str(tmp_path / "table.parquet"))
+    assert parquet.feature_names == text.feature_names
+    assert parquet.categories == text.categories
+    np.testing.assert_array_equal(parquet.test.x, text.test.x)
+    (tmp_path / "table.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(FormatError, match=r"^'.*table\.parquet' is not a Parquet file: .+$"):
+        load_dataset(str(tmp_path / "table.parquet"))
+
+
+def test_a_line_without_an_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("trilut.data.text._LONGEST_LINE", 1 << 20)
+    path = tmp_path / "table.csv.gz"
+    path.write_bytes(gzip.compress(b"1" * (3 << 20)))
+    fails(f"{str(path)!r} has a line of more than 1048576 characters", str(path))
+
+
+def test_too_many_classes_to_count(tmp_path, monkeypatch):
+    for module in ("dataset", "tables", "selection"):
+        monkeypatch.setattr(f"trilut.data.{module}.MOST_TEXTS", 10)
+    name = table(tmp_path, "x,kind", *(f"{row % 3},{row % 40}" for row in range(200)))
+    fails(
+        f"{name!r} has 10 or more different values in the column 'kind' of 200 samples, "
+        "expected classes; name another column with --label",
+        name,
+    )
+
+
 def test_one_class(tmp_path):
     name = table(tmp_path, "x,y", *["1,a"] * 10)
     fails(f"Data set {name!r} has 1 classes, expected at least 2", name)
@@ -154,8 +285,10 @@ def test_one_class(tmp_path):
 
 def test_table_that_is_not_text(tmp_path):
     path = tmp_path / "table.csv"
-    path.write_bytes(b"x,y\n\xff,1\n")
+    path.write_bytes("x,größe\n".encode() + b"\xff,1\n")
     fails(f"{str(path)!r} is not UTF-8 text: invalid start byte", str(path))
+    path.write_bytes(b"x,y\n1,\0\n")
+    fails(f"{str(path)!r} is not text: it holds NUL characters", str(path))
     path.write_bytes(gzip.compress(b"x,y\n1,2\n")[:-4])
     fails(
         f"{str(path)!r} is not a complete gzip file: "
@@ -193,7 +326,7 @@ def test_file_of_another_kind(tmp_path):
     path.write_text("")
     fails(
         f"Cannot tell from its name what {str(path)!r} holds, expected .csv, .tsv, .csv.gz, "
-        ".tsv.gz, .npz, or a directory of IDX files or CIFAR-10 batches",
+        ".tsv.gz, .parquet, .npz, or a directory of IDX files or CIFAR-10 batches",
         str(path),
     )
 

@@ -18,7 +18,7 @@ from trilut.training import TrainingConfig, fit_encoder, train
 LIBRARIES = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "pyarrow": pyarrow.table}
 
 
-def columns(rows=60):
+def columns(rows=120):
     """Return columns as people have them; colour and mass tell the classes apart."""
     generator = np.random.default_rng(0)
     colour = generator.choice(["red", "green", "blue"], rows).tolist()
@@ -75,8 +75,17 @@ def test_columns_of_every_kind(library):
         ],
         dtype=np.float64,
     )
-    assert len(table) == 60
+    assert len(table) == 120
     np.testing.assert_array_equal(x[np.lexsort(x.T)], expected[np.lexsort(expected.T)])
+
+
+def test_columns_whose_names_are_numbers():
+    frame = pandas.DataFrame([[1.5, 0], [2.5, 1]], columns=[7, 3])
+    assert list(frame_table(frame).columns) == ["7", "3"]
+    frame.columns = ["1", 1]
+    message = r"^'frame' has two columns 1, expected different names$"
+    with pytest.raises(DataError, match=message):
+        frame_table(frame)
 
 
 def test_labels_beside_the_frame():
@@ -88,7 +97,7 @@ def test_labels_beside_the_frame():
     x = np.concatenate([dataset.train.x, dataset.validation.x, dataset.test.x])
     y = np.concatenate([dataset.train.y, dataset.validation.y, dataset.test.y])
     np.testing.assert_array_equal(y, np.rint(x[:, 0] * 7) % 2)
-    with pytest.raises(DataError, match=r"^'frame' has 20 samples but 19 labels$"):
+    with pytest.raises(DataError, match=r"^X has 20 samples but y has 19 labels$"):
         Dataset.from_frame(frame, labels[:-1])
 
 
@@ -154,7 +163,7 @@ def test_wrong_columns(options, message):
         ),
         (
             pandas.DataFrame({"a": [1, 2], "kind": ["x", None]}),
-            "Row 1 of 'frame' has '' in the column 'kind', expected the class of the sample",
+            "Row 1 of 'frame' has nothing in the column 'kind', expected the class of the sample",
         ),
         (
             polars.DataFrame({"a": [[1], [2]], "kind": ["x", "y"]}),

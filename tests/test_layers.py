@@ -10,11 +10,14 @@ HEADING = "## Which room may import which\n"
 OURS = [each for each in IMPORTS if each.source.partition(".")[0] == "trilut"]
 # What the table of the page does not allow, and what it is there for nevertheless.
 FACADE = {
-    ("trilut", "data"): "trilut.load_dataset",
+    ("trilut", "app"): "trilut.TrilutClassifier",
+    ("trilut", "data"): "trilut.Dataset and trilut.load_dataset",
     ("trilut", "hdl"): "trilut.write_verilog",
     ("trilut", "training"): "trilut.train",
+    ("trilut.circuit.netlist", "trilut.circuit.format"): "Netlist.save",
     ("trilut.circuit.netlist", "hdl"): "Netlist.rtl",
-    ("trilut.circuit.netlist", "sim"): "Netlist.predict, Netlist.scores and Netlist.rtl",
+    ("trilut.circuit.netlist", "measure"): "Netlist.predict, Netlist.scores and Netlist.decide",
+    ("trilut.circuit.netlist", "sim"): "Netlist.decide and Netlist.rtl",
     ("trilut.circuit.netlist", "verify"): "Netlist.verify",
 }
 EXCEPTIONS: dict[tuple[str, str], str] = {}
@@ -41,7 +44,7 @@ def facade_apart():
     """Return what each module imports, but for what the facade offers."""
     graph = defaultdict(set)
     for each in OURS:
-        if (each.module, room(each.source)) not in FACADE:
+        if not {(each.module, room(each.source)), (each.module, each.source)} & FACADE.keys():
             graph[each.module].add(each.source)
     return graph
 
@@ -81,7 +84,7 @@ def test_imports_are_those_that_the_page_allows():
 
 
 def test_no_exception_is_left_over():
-    present = {(each.module, room(each.source)) for each in OURS}
+    present = {(each.module, place) for each in OURS for place in (room(each.source), each.source)}
     assert set(FACADE | EXCEPTIONS) <= present
 
 

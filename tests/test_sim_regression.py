@@ -349,24 +349,26 @@ def handle(text):
 @pytest.mark.parametrize("unresolved", ["out_valid", "out_class"])
 def test_unresolved_output(unresolved):
     outputs = {"out_class": handle("0"), "out_margin": handle("01")}
-    dut = SimpleNamespace(out_valid=handle("1"), out_ready=handle("0"), **outputs)
+    ports = SimpleNamespace(out_valid=handle("1"), out_ready=handle("0"), outputs=outputs)
     violations = []
     scoreboard = SimpleNamespace(violation=lambda *violation: violations.append(violation))
-    monitor = Monitor(dut, SimpleNamespace(outputs=outputs), scoreboard, Random(0))
+    monitor = Monitor(ports, scoreboard, Random(0))
     monitor.sample(1)
     assert not violations
-    getattr(dut, unresolved).value = "X"
+    {**outputs, "out_valid": ports.out_valid}[unresolved].value = "X"
     monitor.sample(2)
     assert (ViolationKind.UNRESOLVED, 2, f"{unresolved} is X") in violations
 
 
 def test_unresolved_input_ready():
     inputs = {"in_trits": handle("00")}
-    dut = SimpleNamespace(in_valid=handle("0"), in_ready=handle("Z"), **inputs)
+    ports = SimpleNamespace(
+        in_valid=handle("0"), in_ready=handle("Z"), inputs=inputs, framing_error=None
+    )
     violations = []
     scoreboard = SimpleNamespace(violation=lambda *violation: violations.append(violation))
-    driver = Driver(dut, SimpleNamespace(inputs=inputs), scoreboard, Random(0))
-    driver.begin([("01",)], Pace(0, 1))
+    driver = Driver(ports, scoreboard, Random(0))
+    driver.begin([[("01",)]], Pace(0, 1))
     driver.drive()
     assert not driver.sample(7)
     assert violations == [(ViolationKind.UNRESOLVED, 7, "in_ready is Z")]

@@ -103,7 +103,7 @@ class TrainingConfig:
         """Return the defaults for a data set, with some settings changed as by :meth:`of`.
 
         A default for the data set that the chosen recipe or wiring does not have is left out. Where
-        training samples miss features, they lose as many again.
+        training samples miss features, they lose up to as many again.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class TrainingConfig:
             effort=effort,
         )
         if share := round(dataset.train.missing_share, 3):
-            defaults["missing"] = (min(share, _MOST_MISSING),)
+            defaults["missing"] = (0.0, min(share, _MOST_MISSING))
         return _make(defaults, settings)
 
     @property

@@ -101,7 +101,7 @@ def encode(encoder: Encoder, split: Split) -> Samples:
 
 
 def _weights(split: Split) -> Float[Array, " sample"] | None:
-    if split.weights is None:
+    if split.weights is None or len(split) == 0:
         return None
     # Only ratios matter; so scaled, none is too large or too small for a float32 with all others.
     return jnp.asarray((split.weights / split.weights.max()).astype(np.float32))

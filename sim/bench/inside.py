@@ -29,6 +29,8 @@ __all__ = ["Bench", "Driver", "Monitor", "Pace", "Scoreboard", "regression"]
 _NUM_SHOWN = 10
 # So many violations, and the rest of the regression would say nothing new.
 _MAX_VIOLATIONS = 100
+# How often a packet of a wrong length comes before a right one.
+_BROKEN = 0.1
 # A round of more vectors would hold too many of them as text.
 _MAX_ROUND = 512
 
@@ -151,30 +153,42 @@ class Scoreboard:
 
 
 class Driver:
-    """Offers vectors at the input and holds each until the design takes it."""
+    """Offers vectors at the input and holds each transfer until the design takes it.
 
-    def __init__(self, dut: Any, ports: Ports, scoreboard: Scoreboard, rng: Random) -> None:
-        self._valid = dut.in_valid
-        self._ready = dut.in_ready
-        self._ports = list(ports.inputs.values())
+    Between packets comes a packet of a wrong length now and then, which the design must drop.
+    """
+
+    def __init__(self, ports: Ports, scoreboard: Scoreboard, rng: Random) -> None:
+        self._ports = ports
+        self._valid = ports.in_valid
+        self._ready = ports.in_ready
+        self._handles = list(ports.inputs.values())
         self._scoreboard = scoreboard
         self._rng = rng
-        self._vectors: list[Payload] = []
+        self._vectors: list[list[Payload]] = []
+        # The transfers of the packet under way that were not taken yet, and whether to drop it.
+        self._left: list[Payload] = []
+        self._is_broken = False
+        self._must_drop = False
         self._pace = _FULL
         self._running = True
         self.offering = False
         self.taken_at: list[int] = []
+        self.num_transfers = 0
         self.num_stalls = 0
 
-    def begin(self, vectors: list[Payload], pace: Pace) -> None:
+    def begin(self, vectors: list[list[Payload]], pace: Pace) -> None:
         """Set the vectors to drive."""
         self._vectors = vectors
         self._pace = pace
         self.taken_at = []
+        self.num_transfers = 0
         self.stop()
 
     def stop(self) -> None:
         """Offer nothing from the next cycle on."""
+        self._left = []
+        self._is_broken = self._must_drop = False
         self._running = True
         self.offering = False
         self._valid.value = 0
@@ -185,18 +199,33 @@ class Driver:
         return len(self.taken_at) == len(self._vectors)
 
     def sample(self, cycle: int) -> bool:
-        """Look at the handshake at a rising edge; return whether a vector went in."""
+        """Look at the handshake at a rising edge; return whether a transfer went in."""
+        self._check_framing(cycle)
         if not self.offering:
             return False
         ready = str(self._ready.value)
         if ready == "1":
-            self.taken_at.append(cycle)
             self.offering = False
+            self.num_transfers += 1
+            self._left = self._left[1:]
+            if not self._left and not self._is_broken:
+                self.taken_at.append(cycle)
+            self._must_drop = not self._left and self._is_broken
             return True
         if ready != "0":
             self._scoreboard.violation(ViolationKind.UNRESOLVED, cycle, f"in_ready is {ready}")
         self.num_stalls += 1
         return False
+
+    def _check_framing(self, cycle: int) -> None:
+        """Check that the design says of a packet that it drops, in the cycle after its end."""
+        if self._ports.framing_error is None:
+            return
+        expected, self._must_drop = str(int(self._must_drop)), False
+        got = str(self._ports.framing_error.value)
+        if got != expected:
+            message = f"framing_error is {got}, expected {expected}"
+            self._scoreboard.violation(ViolationKind.FRAMING, cycle, message)
 
     def drive(self) -> None:
         """Set the signals for the next cycle."""
@@ -205,18 +234,26 @@ class Driver:
         self._running = self._pace.next(self._running, self._rng)
         self.offering = self._running and not self.done
         self._valid.value = int(self.offering)
-        # Between vectors the ports carry some other vector, which the design must not take.
-        number = len(self.taken_at) if self.offering else self._rng.randrange(len(self._vectors))
-        for port, text in zip(self._ports, self._vectors[number], strict=True):
+        if self.offering and not self._left:
+            self._next_packet()
+        # Between transfers the ports carry some other one, which the design must not take.
+        payload = self._left[0] if self.offering else self._rng.choice(self._vectors)[-1]
+        for port, text in zip(self._handles, payload, strict=True):
             port.value = text
+
+    def _next_packet(self) -> None:
+        vector = self._vectors[len(self.taken_at)]
+        has_packets = self._ports.framing_error is not None
+        self._is_broken = has_packets and self._rng.random() < _BROKEN
+        self._left = self._ports.broken_packet(vector, self._rng) if self._is_broken else vector
 
 
 class Monitor:
     """Takes results at the output and watches that each holds until it is taken."""
 
-    def __init__(self, dut: Any, ports: Ports, scoreboard: Scoreboard, rng: Random) -> None:
-        self._valid = dut.out_valid
-        self._ready = dut.out_ready
+    def __init__(self, ports: Ports, scoreboard: Scoreboard, rng: Random) -> None:
+        self._valid = ports.out_valid
+        self._ready = ports.out_ready
         self._ports = ports.outputs
         self._handles = list(ports.outputs.values())
         self._scoreboard = scoreboard
@@ -295,8 +332,8 @@ class Bench:
         self._edge = RisingEdge(dut.clk)
         self._rng = Random(job.seed)
         self._scoreboard = Scoreboard(self._ports, job, len(model))
-        self._driver = Driver(dut, self._ports, self._scoreboard, self._rng)
-        self._monitor = Monitor(dut, self._ports, self._scoreboard, self._rng)
+        self._driver = Driver(self._ports, self._scoreboard, self._rng)
+        self._monitor = Monitor(self._ports, self._scoreboard, self._rng)
         self._cycle = 0
         self._num_driven = 0
         self._num_resets = 0
@@ -305,6 +342,7 @@ class Bench:
 
     async def run(self) -> dict[str, object]:
         """Drive all vectors and return the report."""
+        self._ports.in_valid.value = self._ports.out_ready.value = 0
         await self._resetting(2)
         first = 0
         for size, source, sink in self._plan():
@@ -342,7 +380,7 @@ class Bench:
 
     async def _interrupt(self, part: slice, source: Pace, sink: Pace) -> None:
         """Drive some vectors again and reset in the middle of them, with results waiting or not."""
-        cut = self._rng.randrange(1, 2 * self._job.latency + 8)
+        cut = self._rng.randrange(1, (2 * self._job.latency + 8) * self._job.num_transfers)
         await self._traffic(part, source, sink, cut=cut)
         await self._resetting(self._rng.randrange(1, 3))
         # Now and then the next vectors follow at once.
@@ -362,7 +400,7 @@ class Bench:
         self._driver.begin(self._ports.vectors(part), _FULL)
         self._monitor.begin(_NEVER)
         # The places need not fill one right after the other.
-        for _ in range(self._job.latency + self._rng.randrange(1, 6)):
+        for _ in range(self._job.latency + self._rng.randrange(1, 6 * self._job.num_transfers)):
             await self._edge
             self._cycle += 1
             self._driver.sample(self._cycle)
@@ -414,8 +452,9 @@ class Bench:
         source, sink : Pace
             How the two sides pause.
         cut : int, optional
-            Stop at once when so many vectors have gone in.
+            Stop at once when so many transfers have gone in.
         """
+        self._ports.choose_margin(part, self._rng)
         stalls_before = self._driver.num_stalls
         self._driver.begin(self._ports.vectors(part), source)
         self._monitor.begin(sink)
@@ -447,6 +486,8 @@ class Bench:
         num_idle = 0
         enough_idle = self._job.latency + 4
         too_idle = 2 * self._job.latency + 64
+        # At once: also in the first cycle after a reset.
+        driver.drive()
         while num_idle < too_idle:
             await self._edge
             self._cycle += 1
@@ -458,7 +499,7 @@ class Bench:
             num_inside = len(driver.taken_at) - len(monitor.received)
             if num_inside < 0 or (driver.done and num_inside == 0 and num_idle >= enough_idle):
                 return False
-            if cut is not None and len(driver.taken_at) >= cut:
+            if cut is not None and driver.num_transfers >= cut:
                 return True
             driver.drive()
             monitor.drive()
@@ -486,8 +527,7 @@ async def regression(dut: Any) -> None:
     path = Path(os.environ[JOB_VARIABLE])
     job = Job.read(path)
     model = Model.read(path.with_suffix(".npz"))
-    for signal in (dut.in_valid, dut.out_ready, dut.rst):
-        signal.value = 0
+    dut.rst.value = 0
     Clock(dut.clk, 2, unit="step").start()
     report = await Bench(dut, job, model).run()
     write_atomically(path.with_suffix(".results.json"), json.dumps(report, indent=1))

@@ -39,6 +39,8 @@ class ViolationKind(StrEnum):
     """The input stalled though the sink was always ready."""
     UNRESOLVED = "unresolved"
     """A signal that must be 0 or 1 was neither."""
+    FRAMING = "framing"
+    """The design did not say of a packet that it was dropped, or said it of another."""
     HANG = "hang"
     """The input stalled for good."""
 
@@ -65,6 +67,11 @@ class Job:
     def latency(self) -> int:
         """Rising edges from a vector to its result, when nothing stalls."""
         return self.interface.latency
+
+    @property
+    def num_transfers(self) -> int:
+        """Transfers of a vector."""
+        return self.interface.num_beats
 
     def write(self, path: Path) -> None:
         """Write the job as JSON."""

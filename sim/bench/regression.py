@@ -137,7 +137,7 @@ def verify_rtl(
     netlist : Netlist
         What the design must compute.
     design : VerilogModule
-        The design, with a stream of vectors in and one of results out.
+        The design.
     vectors : FeatureVectors, array of trits, or mapping from origin to one of them
         What to drive: feature vectors into a design that takes features, trits into one that takes
         trits.
@@ -158,14 +158,13 @@ def verify_rtl(
         If the simulator is missing, cannot build the design, or does not come to an end. A design
         that computes something wrong is a result, not an error.
     NetlistError
-        If the top module is not a plain Verilog identifier, or a packet carries the vectors.
+        If the top module is not a plain Verilog identifier.
     DataError
         If the vectors do not fit the netlist.
     FormatError
         If the Verilog cannot be read, or the directory written.
     """
     check_identifier(design.top)
-    _check_streams(design.interface)
     tool = find_simulator(simulator) if isinstance(simulator, str) else simulator
     say = progress or (lambda line: None)
     groups = vectors if isinstance(vectors, Mapping) else {"vectors": vectors}
@@ -184,17 +183,13 @@ def verify_rtl(
     return _result(job, report, tool, build_seconds, run_seconds)
 
 
-def _check_streams(interface: Interface) -> None:
-    if interface.axi is not None or interface.margin is not None:
-        raise NetlistError(
-            "The bench drives plain streams; the design has AXI4-Streams or a port of the margin"
-        )
-
-
 def reference_model(
     netlist: Netlist, groups: Sequence[Vectors], seed: int, interface: Interface
 ) -> Model:
-    """Join the vectors and ask the reference about all that an interface has of them."""
+    """Join the vectors and ask the reference about all that an interface has of them.
+
+    Missing features have arbitrary values, which count if the design takes all to be present.
+    """
     features = [group for group in groups if isinstance(group, FeatureVectors)]
     trits = [group for group in groups if not isinstance(group, FeatureVectors)]
     if sum(map(len, groups)) == 0:
@@ -207,7 +202,10 @@ def reference_model(
         return Model(inputs.astype(np.int8), _reference(plain, inputs, interface))
     vectors = FeatureVectors.concatenate(features)
     _check_features(netlist, vectors)
-    return Model(_scrambled(netlist, vectors, seed), _reference(netlist, vectors, interface))
+    driven = _scrambled(netlist, vectors, seed)
+    if interface.axi is not None and not interface.axi.presence_bits:
+        vectors = driven = FeatureVectors(driven.values, np.ones_like(driven.valid))
+    return Model(driven, _reference(netlist, vectors, interface))
 
 
 def _check_features(netlist: Netlist, vectors: FeatureVectors) -> None:

@@ -203,7 +203,7 @@ class Verilator:
 
 
 _VERILATE = (
-    "--cc --make json --prefix Vtop --Mdir . --no-timing -Wno-fatal "
+    "--cc --make json --prefix Vtop --Mdir . --no-timing -Wno-fatal -Werror-MULTIDRIVEN "
     "--x-assign unique --x-initial unique"
 )
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trilut.arrays import as_numbers
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.head import Decisions
 from trilut.circuit.monotone import check_monotone
@@ -218,7 +219,7 @@ def checked_samples(netlist: Netlist, samples: FeatureVectors | ArrayLike) -> Sa
         return samples
     if netlist.encoder is None:
         return _trit_matrix(netlist, samples)
-    values = np.asarray(samples)
+    values = as_numbers(samples)
     if values.ndim != 2 or values.shape[1] != len(netlist.encoder.features):
         netlist.encoder.quantize(values)
     return values

@@ -11,7 +11,8 @@ from trilut.errors import DataError, FormatError, NetlistError, ToolError, Trilu
 from trilut.lazy import lazy_names as _lazy_names
 
 if TYPE_CHECKING:
-    from trilut.data import load_dataset
+    from trilut.app.classifier import TrilutClassifier
+    from trilut.data import Dataset, load_dataset
     from trilut.hdl import write_verilog
     from trilut.training import train
 
@@ -19,6 +20,7 @@ __version__ = _version("trilut")
 
 __all__ = [
     "DataError",
+    "Dataset",
     "Decisions",
     "Encoder",
     "Feature",
@@ -28,6 +30,7 @@ __all__ = [
     "Netlist",
     "NetlistError",
     "ToolError",
+    "TrilutClassifier",
     "TrilutError",
     "__version__",
     "digest",
@@ -43,8 +46,13 @@ if not TYPE_CHECKING:
     __getattr__ = _lazy_names(
         __name__,
         {
+            "Dataset": "trilut.data",
+            "TrilutClassifier": "trilut.app.classifier",
             "load_dataset": "trilut.data",
             "train": "trilut.training",
             "write_verilog": "trilut.hdl",
         },
     )
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -179,6 +179,10 @@ def _last_error(log: Path) -> str:
     """Return the last line of a log that speaks of an error, or its last line."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     # A closing "1 error" says less than the line that has the error.
-    marked = [line for line in lines if "error:" in line.lower()]
+    marked = [
+        line
+        for line in lines
+        if re.search(r"error(-\w+)?:", line.lower()) and "exiting due to" not in line.lower()
+    ]
     errors = [line for line in lines if "error" in line.lower()]
     return (marked or errors or lines or ["no output"])[-1][:300]

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from trilut.app.console import stages, tell_missing
 from trilut.app.synth import describe_synthesis
-from trilut.app.train import train_in_stage
+from trilut.app.train import load_samples, train_in_stage
 from trilut.app.verify import describe_verification
-from trilut.data import load_dataset
 from trilut.errors import ToolError
 from trilut.files import work_directory
 from trilut.hdl.options import HardwareOptions
@@ -77,7 +76,7 @@ def run_flow(
     from trilut.verify import verify_design
 
     settings = settings or {}
-    samples = load_dataset(dataset, seed=settings.get("seed", 0))
+    samples = load_samples(dataset, seed=settings.get("seed", 0))
     # A wrong name or a missing tool should not wait for the end of the training.
     part = load_target(target)
     find_tools(part)

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from trilut.synth.design import Synthesis
     from trilut.synth.target import Target
 
-__all__ = ["describe_synthesis", "synthesize_file", "synthesize_netlist", "synthesize_targets"]
+__all__ = [
+    "describe_synthesis",
+    "synthesize_file",
+    "synthesize_netlist",
+    "synthesize_targets",
+    "synthesize_to_directory",
+]
 
 Pipeline = int | Literal["auto"]
 """Layers between registers; "auto" takes the most that meet the frequency."""
@@ -50,9 +56,24 @@ def synthesize_file(
     ToolError
         If a tool fails. If the area is known nevertheless, the files are there with it.
     """
+    return synthesize_to_directory(
+        load(path), output, options, target=target, pipeline=pipeline, settings=settings
+    )
+
+
+def synthesize_to_directory(
+    netlist: Netlist,
+    output: str | Path,
+    options: HardwareOptions | None = None,
+    *,
+    target: str = "ecp5",
+    pipeline: Pipeline | None = None,
+    settings: "SynthesisSettings | None" = None,
+) -> "SynthesisReport":
+    """Do as :func:`synthesize_file` with a netlist that is there."""
     tell_missing("The page", *PAGE_MODULES)
     with stages() as show:
-        return _synthesize(load(path), output, show, target, options, pipeline, settings)
+        return _synthesize(netlist, Path(output), show, target, options, pipeline, settings)
 
 
 def synthesize_targets(

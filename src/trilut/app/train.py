@@ -6,15 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from trilut import interrupt
-from trilut.app.console import Stage, stages
+from trilut.app.console import Stage, stages, talk
 from trilut.circuit.format import save
 from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset, load_dataset
+from trilut.data.names import dataset_path
 from trilut.files import make_directory
 from trilut.measure.evaluation import Accuracy, dataset_accuracy
 from trilut.report.summary import gap_text, percent
 
-__all__ = ["Trained", "train_in_stage", "train_to_directory"]
+__all__ = ["Trained", "load_samples", "train_in_stage", "train_to_directory"]
+
+# Bytes of a file that takes a moment to read.
+_LARGE_FILE = 10 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +71,7 @@ def train_to_directory(
     TrilutError
         If a setting or a file is wrong, or there is an unfinished training.
     """
-    samples = load_dataset(dataset, seed=settings.get("seed", 0))
+    samples = load_samples(dataset, seed=settings.get("seed", 0))
     with stages() as show:
         return train_in_stage(
             samples,
@@ -79,6 +83,28 @@ def train_to_directory(
             restart=restart,
             mesh=mesh,
         )
+
+
+def load_samples(name: str, *, seed: int) -> Dataset:
+    """Load a data set; show how far a large file is read, and say what was left out of a table.
+
+    Raises
+    ------
+    TrilutError
+        If it cannot be loaded.
+    """
+    path = dataset_path(name)
+    if path is None or path.stat().st_size < _LARGE_FILE:
+        dataset = load_dataset(name, seed=seed)
+    else:
+        with stages() as show:
+            stage = show.start("read")
+            dataset = load_dataset(name, seed=seed, progress=stage.update)
+            samples = sum(map(len, (dataset.train, dataset.validation, dataset.test)))
+            stage.finish(f"{samples} samples of {dataset.num_features} features")
+    for note in dataset.notes:
+        talk(note)
+    return dataset
 
 
 def train_in_stage(

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trilut.arrays import as_numbers
 from trilut.circuit.arrays import frozen
 from trilut.circuit.limits import MAX_BITS, MAX_INTEGER, check_name
 from trilut.errors import DataError, NetlistError
@@ -166,7 +167,7 @@ class Encoder:
         DataError
             If the number of columns is not the number of features.
         """
-        x = np.asarray(samples, dtype=np.float64)
+        x = as_numbers(samples).astype(np.float64, copy=False)
         self._check_samples(x.shape)
         valid = ~np.isnan(x)
         scale = np.array([f.scale for f in self.features])
@@ -192,7 +193,7 @@ class Encoder:
 
     def encode(self, samples: ArrayLike) -> NDArray[np.int8]:
         """Encode feature values [sample, feature] into trits [sample, trit]."""
-        x = np.asarray(samples)
+        x = as_numbers(samples)
         self._check_samples(x.shape)
         trits = np.empty((len(x), self.num_trits), dtype=np.int8)
         for start in range(0, len(x), _BLOCK):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trilut.arrays import is_frame
 from trilut.circuit.arrays import frozen
 from trilut.circuit.encoder import Encoder
 from trilut.circuit.gates import truth_values
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Netlist"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Netlist:
     """A combinational circuit of two-input gates, from features to a decision.
 
@@ -211,22 +212,44 @@ class Netlist:
         unknowns = self.head.unknowns(outputs) if certain else None
         return self.head.decide(self.head.scores(outputs), unknowns)
 
-    def predict(self, samples: ArrayLike) -> NDArray[np.int64]:
+    def predict(self, samples: Any) -> NDArray[np.int64]:
         """Return the class of each sample, by the fastest engine; see :mod:`trilut.sim`.
 
-        Samples are feature values [sample, feature], NaN where one is missing, or trits
-        [sample, input] if there is no encoder.
+        Samples are feature values [sample, feature], NaN where one is missing; a data frame, whose
+        columns are found by name; or trits [sample, input] if there is no encoder.
         """
-        # The simulator builds on this module.
-        from trilut.sim import predict
+        return self.decide(samples).chosen
 
-        return predict(self, samples)
-
-    def scores(self, samples: ArrayLike) -> NDArray[np.int64]:
+    def scores(self, samples: Any) -> NDArray[np.int64]:
         """Return the scores [sample, class] of samples, as :meth:`predict` takes them."""
-        from trilut.sim import scores
+        return self.decide(samples).scores
 
-        return scores(self, samples)
+    def decide(self, samples: Any) -> Decisions:
+        """Return all that the circuit says of samples, as :meth:`predict` takes them."""
+        # The simulator and what knows of data build on this module.
+        from trilut.sim import classify
+
+        if is_frame(samples):
+            from trilut.measure.matching import frame_features
+
+            samples = frame_features(self, samples)
+        return classify(self, samples)
+
+    def save(self, path: str | Path) -> None:
+        """Write the netlist to a file, compressed if the name ends in ``.gz``; see :func:`load`."""
+        # The file format builds on this module.
+        from trilut.circuit.format import save
+
+        save(self, path)
+
+    def __repr__(self) -> str:
+        from_features = self.encoder is not None and f", {len(self.encoder.features)} features"
+        to_classes = self.head is not None and f", {len(self.head.classes)} classes"
+        return (
+            f"<Netlist {self.name!r}: {self.num_gates} gates in {self.depth} levels, "
+            f"{self.num_inputs} inputs, {len(self.outputs)} outputs"
+            f"{from_features or ''}{to_classes or ''}>"
+        )
 
     def rtl(self, options: "HardwareOptions | None" = None) -> "RtlModel":
         """Write the Verilog of the netlist, compile it, and return it as a callable.

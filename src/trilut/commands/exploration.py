@@ -8,14 +8,14 @@ from typing import Any
 from trilut.commands.options import (
     above_0,
     add_command,
+    add_dataset,
     add_json,
-    add_label,
     add_output,
+    dataset_name,
     numbers,
     positive,
     print_tables,
     shares,
-    with_label,
 )
 from trilut.commands.training_options import add_training_options, training_settings
 from trilut.errors import TrilutError
@@ -95,8 +95,7 @@ def add_explore(commands: Any) -> None:
         "trilut explore digits -o build/explore --layers 500,200 --layers 1000,500 "
         "--delta 0.25,0.5 --pipeline 1,2,4",
     )
-    parser.add_argument("dataset", metavar="DATASET", nargs="?", help="data set to train on")
-    add_label(parser)
+    add_dataset(parser, nargs="?")
     add_output(parser, "networks, reports and the picture; what is finished there is kept")
     # The options of training are all there, and those that are varied take several values.
     parser.conflict_handler = "resolve"
@@ -158,7 +157,7 @@ def _explore(args: argparse.Namespace) -> int:
 
     settings = training_settings(args)
     varied = {name: settings.pop(name) for name in AXES if name in settings}
-    dataset = None if args.dataset is None else with_label(args.dataset, args.label)
+    dataset = None if args.dataset is None else dataset_name(args.dataset, args)
     found = explore(
         args.output,
         dataset=dataset,

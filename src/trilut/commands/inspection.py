@@ -12,12 +12,12 @@ from trilut.commands.options import (
     add_json,
     add_label,
     add_net,
+    dataset_name,
     numbers,
     positive,
     print_result,
     print_tables,
     seed,
-    with_label,
 )
 from trilut.extras import missing
 from trilut.text import visible
@@ -109,7 +109,7 @@ def add_report(commands: Any) -> None:
 def _report(args: argparse.Namespace) -> None:
     from trilut.app.rundir import report_run
 
-    data = None if args.data is None else with_label(args.data, args.label)
+    data = None if args.data is None else dataset_name(args.data, args)
     report = report_run(args.run_path, output=args.output, data=data)
     print_result(args, report.title, report.summary, report.document)
 
@@ -152,7 +152,7 @@ def _add_samples(parser: argparse.ArgumentParser) -> None:
 def _test_samples(args: argparse.Namespace, netlist: trilut.Netlist) -> Any:
     from trilut.measure.matching import netlist_dataset, samples_for
 
-    name = None if args.data is None else with_label(args.data, args.label)
+    name = None if args.data is None else dataset_name(args.data, args)
     return samples_for(netlist, netlist_dataset(netlist, name=name, seed=args.seed)).x
 
 

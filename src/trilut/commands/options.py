@@ -7,17 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from trilut.circuit.tolerance import Tolerance
-from trilut.errors import NetlistError
+from trilut.errors import NetlistError, TrilutError
 from trilut.report.tables import Table
 
 __all__ = [
     "above_0",
     "add_command",
     "add_dataset",
+    "add_header",
     "add_json",
     "add_label",
     "add_net",
     "add_output",
+    "columns",
+    "dataset_name",
     "number_or_auto",
     "numbers",
     "positive",
@@ -28,7 +31,6 @@ __all__ = [
     "shares",
     "tolerance",
     "tolerances",
-    "with_label",
 ]
 
 
@@ -71,26 +73,70 @@ def add_net(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("net", metavar="NET", type=Path, help="netlist file, NAME.trilut")
 
 
-def add_dataset(parser: argparse.ArgumentParser) -> None:
-    """Add the argument that names a data set, and its label column."""
+def add_dataset(parser: argparse.ArgumentParser, **options: Any) -> None:
+    """Add the argument that names a data set, and how to take the columns of a table."""
     parser.add_argument(
         "dataset",
         metavar="DATASET",
-        help="name of a data set, or a file: .csv, .npz, or a directory of images",
+        help="name of a data set, or a file: .csv, .parquet, .npz, or a directory of images",
+        **options,
     )
-    add_label(parser)
+    table = parser.add_argument_group("columns of a table")
+    add_label(table)
+    table.add_argument(
+        "--drop", metavar="COLUMNS", type=columns, help="columns to leave out, as in id,date"
+    )
+    table.add_argument(
+        "--features", metavar="COLUMNS", type=columns, help="use these columns and no others"
+    )
+    table.add_argument(
+        "--categories",
+        metavar="COLUMNS",
+        type=columns,
+        help="columns whose numbers are names, such as codes",
+    )
+    add_header(table)
 
 
-def add_label(parser: argparse.ArgumentParser) -> None:
+def add_label(parser: Any) -> None:
     """Add the option that names the label column of a table."""
     parser.add_argument(
-        "--label", metavar="COLUMN", help="column of a .csv with the classes; default: the last"
+        "--label", metavar="COLUMN", help="column of a table with the classes; default: the last"
     )
 
 
-def with_label(dataset: str, label: str | None) -> str:
-    """Return the name that stands for a table with this label column."""
-    return dataset if label is None else f"{dataset}:label={label}"
+def add_header(parser: Any) -> None:
+    """Add the options that say whether the first line of a table names the columns."""
+    parser.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="the first line names the columns, or not: then they are column_1, column_2, …",
+    )
+
+
+def columns(text: str) -> tuple[str, ...]:
+    """Read names of columns."""
+    from trilut.data.naming import read_columns
+
+    try:
+        names = read_columns(text)
+    except TrilutError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    if not names:
+        raise argparse.ArgumentTypeError("expected names of columns like id,date")
+    return names
+
+
+def dataset_name(dataset: str, args: argparse.Namespace) -> str:
+    """Return the name of a data set, with how to take its columns if it is a table."""
+    keys = ("label", "drop", "features", "categories", "header")
+    given = {key: getattr(args, key) for key in keys if getattr(args, key, None) is not None}
+    if not given:
+        return dataset
+    from trilut.data.naming import table_name
+    from trilut.data.selection import TableOptions
+
+    return table_name(dataset, TableOptions(**given))
 
 
 def add_output(parser: argparse.ArgumentParser, what: str) -> None:

@@ -9,17 +9,18 @@ from trilut.commands.hardware_options import add_pipeline, hardware_options
 from trilut.commands.options import (
     add_command,
     add_dataset,
+    add_header,
     add_json,
     add_label,
     add_net,
     add_output,
+    dataset_name,
     positive,
     print_result,
     seed,
     share,
     shares,
     tolerances,
-    with_label,
 )
 from trilut.commands.training_options import add_training_options, training_settings
 from trilut.training.names import Spacing
@@ -53,7 +54,7 @@ def _flow(args: argparse.Namespace) -> int:
     from trilut.app.flow import run_flow
 
     report = run_flow(
-        with_label(args.dataset, args.label),
+        dataset_name(args.dataset, args),
         args.output,
         settings=training_settings(args),
         abstain_margin=args.abstain_margin,
@@ -86,7 +87,7 @@ def _train(args: argparse.Namespace) -> None:
     from trilut.app.train import train_to_directory
     from trilut.report.summary import accuracy_document, accuracy_rows
 
-    dataset = with_label(args.dataset, args.label)
+    dataset = dataset_name(args.dataset, args)
     settings = training_settings(args)
     trained = train_to_directory(
         dataset,
@@ -115,6 +116,7 @@ def add_eval(commands: Any) -> None:
         "--data", metavar="DATASET", help="name or file of a data set; default: the trained one"
     )
     add_label(parser)
+    add_header(parser)
     parser.add_argument("--seed", metavar="N", type=seed, help="seed of the data set")
     parser.add_argument(
         "--part",
@@ -123,6 +125,7 @@ def add_eval(commands: Any) -> None:
     )
     parser.add_argument(
         "--drop",
+        dest="dropped",
         metavar="P,P,…",
         type=shares,
         default=(),
@@ -206,7 +209,7 @@ def _eval_samples(args: argparse.Namespace, netlist: trilut.Netlist) -> tuple[st
         table_samples,
     )
 
-    name = None if args.data is None else with_label(args.data, args.label)
+    name = None if args.data is None else dataset_name(args.data, args)
     part = args.part or default_part(netlist, name)
     if args.label is None and is_own_file(netlist, name):
         # By the name that it remembers, the label column and the seed of the split come too.
@@ -227,11 +230,11 @@ def _missing(
     from trilut.measure.evaluation import missing_curve, missing_curves
     from trilut.report.summary import against_rows, missing_rows
 
-    options = {"engine": args.engine} | ({"dropped": args.drop} if args.drop else {})
+    options = {"engine": args.engine} | ({"dropped": args.dropped} if args.dropped else {})
     if args.against is not None:
         points, others = missing_curves(netlist, trilut.load(args.against), split, **options)
         return against_rows(points, others), {"missing": points, "missing_against": others}
-    if args.drop:
+    if args.dropped:
         points = missing_curve(netlist, split, **options)
         return missing_rows(points), {"missing": points}
     return {}, {}
@@ -320,7 +323,7 @@ def _data_info(args: argparse.Namespace) -> None:
     from trilut.data import dataset_facts, load_dataset
     from trilut.report.summary import dataset_rows, encoding_text
 
-    dataset = load_dataset(args.dataset, seed=args.seed, label=args.label)
+    dataset = load_dataset(dataset_name(args.dataset, args), seed=args.seed)
     facts = dataset_facts(dataset)
     rows = dataset_rows(facts)
     if args.delta:

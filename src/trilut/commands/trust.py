@@ -9,10 +9,10 @@ from trilut.commands.options import (
     add_json,
     add_label,
     add_net,
+    dataset_name,
     print_result,
     seed,
     share,
-    with_label,
 )
 
 __all__ = ["add_calibrate"]
@@ -78,7 +78,7 @@ def _calibrate(args: argparse.Namespace) -> None:
         confidence=args.confidence,
         per_class=args.per_class,
         set_coverage=args.set_coverage,
-        data=None if args.data is None else with_label(args.data, args.label),
+        data=None if args.data is None else dataset_name(args.data, args),
         seed=args.seed,
     )
     document = {

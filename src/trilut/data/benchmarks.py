@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from trilut.data.columns import Table
 from trilut.data.dataset import Dataset, Integers, Samples, hold_back, share_out
 from trilut.data.files import load_arrays
-from trilut.data.tables import TextTable, read_table
+from trilut.data.tables import read_table
 from trilut.errors import DataError
 
 __all__ = ["BENCHMARKS"]
@@ -54,19 +55,18 @@ def load_jsc(name: str, path: Path, seed: int) -> Dataset:
         If the file cannot be read, or has other columns.
     """
     table = read_table(path)
-    prefix = "j_" if "j_zlogz" in table.header else ""
-    x = table.numbers([table.column(f"{prefix}{feature}") for feature in _JSC_FEATURES])
+    prefix = "j_" if "j_zlogz" in table.columns else ""
+    x = table.numbers([f"{prefix}{feature}" for feature in _JSC_FEATURES])
     return share_out(name, _JSC_FEATURES, _JSC_CLASSES, x, _jsc_labels(table), seed)
 
 
-def _jsc_labels(table: TextTable) -> Integers:
-    if "class" in table.header:
-        letters = table.labels(table.column("class"), _JSC_CLASSES)
-        return np.array([_JSC_CLASSES.index(letter) for letter in letters])
-    marks = table.numbers([table.column(f"j_{letter}") for letter in _JSC_CLASSES])
+def _jsc_labels(table: Table) -> Integers:
+    if "class" in table.columns:
+        return _classes(table, "class", _JSC_CLASSES)
+    marks = table.numbers([f"j_{letter}" for letter in _JSC_CLASSES])
     for row in np.flatnonzero((np.sort(marks) != (0, 0, 0, 0, 1)).any(axis=1)):
         raise DataError(
-            f"Sample {row} of {table.path!r} has no single 1 "
+            f"Sample {row} of {table.title!r} has no single 1 "
             "in the columns j_g, j_q, j_w, j_z and j_t"
         )
     return marks.argmax(axis=1)
@@ -95,16 +95,16 @@ def load_unsw(name: str, path: Path, seed: int) -> Dataset:
     return hold_back(name, features, _UNSW_CLASSES, train, test, seed)
 
 
-def _unsw_features(tables: list[TextTable]) -> tuple[tuple[str, ...], list[NDArray[np.float64]]]:
+def _unsw_features(tables: list[Table]) -> tuple[tuple[str, ...], list[NDArray[np.float64]]]:
     """Return names and values of the features: numbers, and a 0 or 1 for each text that occurs.
 
     Texts that occur only in a later table than the first are 0 in all of their features, so that
     nothing is learned from the test set.
     """
-    header = tables[0].header
+    header = tables[0].columns
     numeric = [name for name in header if name not in (*_UNSW_NO_FEATURES, *_UNSW_TEXTS)]
     texts = {
-        name: sorted(set(tables[0].texts(tables[0].column(name))))
+        name: sorted(tables[0].column(name).as_texts().texts or ())
         for name in _UNSW_TEXTS
         if name in header
     }
@@ -112,12 +112,11 @@ def _unsw_features(tables: list[TextTable]) -> tuple[tuple[str, ...], list[NDArr
     samples = [
         np.concatenate(
             [
-                table.numbers([table.column(name) for name in numeric]),
+                table.numbers(numeric),
                 *(
-                    (np.array(table.texts(table.column(name)))[:, None] == np.array(found)).astype(
-                        np.float64
-                    )
+                    np.nan_to_num(table.column(name).is_one_of(text, found))[:, None]
                     for name, found in texts.items()
+                    for text in found
                 ),
             ],
             axis=1,
@@ -127,9 +126,14 @@ def _unsw_features(tables: list[TextTable]) -> tuple[tuple[str, ...], list[NDArr
     return names, samples
 
 
-def _unsw_labels(table: TextTable) -> Integers:
-    labels = table.labels(table.column("label"), ("0", "1"))
-    return np.array([int(label) for label in labels])
+def _unsw_labels(table: Table) -> Integers:
+    return _classes(table, "label", ("0", "1"))
+
+
+def _classes(table: Table, name: str, classes: tuple[str, ...]) -> Integers:
+    column = table.labels(name, classes)
+    numbers = np.array([classes.index(text) for text in column.texts or ()], dtype=np.int64)
+    return numbers[column.values.astype(np.intp)]
 
 
 def _load_binary_unsw(name: str, path: Path, seed: int) -> Dataset:

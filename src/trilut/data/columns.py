@@ -78,11 +78,14 @@ class Table:
         The columns by name, in order.
     lines : int64 array [row], optional
         The line of the file where each row ends; by default rows are counted from 0.
+    notes : tuple of str
+        What to tell the user of it.
     """
 
     title: str
     columns: Mapping[str, Column]
     lines: NDArray[np.int64] | None = None
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -155,10 +158,11 @@ class Table:
         assert column.texts is not None
         is_wrong = np.array([text not in expected if expected else False for text in column.texts])
         for row in np.flatnonzero(np.append(is_wrong, True)[column.values]):
-            found = "" if column.values[row] < 0 else column.texts[column.values[row]]
+            code = column.values[row]
+            found = "nothing" if code < 0 else repr(column.texts[code])
             wanted = f"one of {', '.join(expected)}" if expected else "the class of the sample"
             raise DataError(
-                f"{self.place(row)} has {found!r} in the column {name!r}, expected {wanted}"
+                f"{self.place(row)} has {found} in the column {name!r}, expected {wanted}"
             )
         return column
 

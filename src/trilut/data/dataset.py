@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trilut.data.arrays import (
+from trilut.arrays import (
     array_names,
     as_features,
     as_labels,
     as_weights,
     class_texts,
-    column_names,
     is_frame,
 )
-from trilut.data.columns import Table, number_text, text_column
+from trilut.data.columns import Table, number_text
 from trilut.data.frames import frame_table
-from trilut.data.selection import TableOptions, feature_values, select_features
+from trilut.data.selection import MOST_TEXTS, TableOptions, feature_values, select_features
 from trilut.errors import DataError
 
 __all__ = [
@@ -193,11 +192,11 @@ class Dataset:
         Parameters
         ----------
         x : array or frame
-            Numbers, NaN where one is missing.
+            Numbers, NaN where one is missing; a frame is taken as by :meth:`from_frame`.
         y : array
             Labels of any type.
         feature_names : sequence of str, optional
-            By default the columns of a frame, or ``feature_0``, ``feature_1``, …
+            By default ``feature_0``, ``feature_1``, …; of a frame, the columns to use.
         weights : array, optional
             How much each sample counts. Those that count nothing are left out.
         validation, test : float
@@ -211,38 +210,29 @@ class Dataset:
         DataError
             If the samples, labels or weights cannot be used, or are too few to split.
         """
+        if is_frame(x):
+            return cls.from_frame(
+                x,
+                np.asarray(y),
+                name=name,
+                features=feature_names,
+                weights=weights,
+                validation=validation,
+                test=test,
+                seed=seed,
+            )
         values = as_features(x)
-        names = tuple(feature_names or (column_names(x) if is_frame(x) else ()))
-        names = names or array_names(values.shape[1])
+        names = tuple(feature_names or array_names(values.shape[1]))
         if len(names) != values.shape[1]:
             raise DataError(f"X has {values.shape[1]} features but {len(names)} names")
         classes, labels = as_labels(y, len(values))
         counted = None if weights is None else as_weights(weights, len(values))
-        if counted is not None and not counted.all():
-            kept = np.flatnonzero(counted)
-            values, counted = values[kept], counted[kept]
-            found, labels = np.unique(labels[kept], return_inverse=True)
-            classes = classes[found]
-        if len(classes) < 2:
-            raise DataError(
-                f"y has the one class {classes.tolist()[0]!r}, expected at least 2 classes"
-            )
-        shares = [share for share in (1 - validation - test, validation, test) if share]
-        parts = iter(_shuffled_shares(name, labels, seed, tuple(shares)))
-
-        def split(part: Integers) -> Split:
-            return Split(values[part], labels[part], None if counted is None else counted[part])
-
-        train = split(next(parts))
-        return cls(
-            name,
-            names,
-            class_texts(classes.tolist()),
-            train,
-            split(next(parts)) if validation else train,
-            split(next(parts) if test else labels[:0]),
-            seed,
+        parts = _parts(name, labels, seed, validation, test, counted)
+        train, held_back, tested = (
+            Split(values[part], labels[part], None if counted is None else counted[part])
+            for part in parts
         )
+        return cls(name, names, class_texts(classes.tolist()), train, held_back, tested, seed)
 
     @classmethod
     def from_frame(
@@ -255,6 +245,9 @@ class Dataset:
         drop: Sequence[str] = (),
         features: Sequence[str] | None = None,
         categories: Sequence[str] = (),
+        weights: ArrayLike | None = None,
+        validation: float = 0.2,
+        test: float = 0.2,
     ) -> "Dataset":
         """Make a data set of a data frame, split by seed as that of a file is.
 
@@ -268,6 +261,8 @@ class Dataset:
         drop, features, categories : sequence of str
             Columns to leave out, to use, and to take as categories though they are numbers; see
             :class:`trilut.data.selection.TableOptions`.
+        weights, validation, test
+            As of :meth:`from_arrays`.
 
         Raises
         ------
@@ -283,9 +278,16 @@ class Dataset:
             None if features is None else tuple(features),
             tuple(categories),
         )
-        if isinstance(label, str):
-            return table_dataset(name, table, options, seed)
-        return table_dataset(name, table, options, seed, labels=np.asarray(label))
+        return table_dataset(
+            name,
+            table,
+            options,
+            seed,
+            labels=None if isinstance(label, str) else np.asarray(label),
+            weights=None if weights is None else as_weights(weights, len(table)),
+            validation=validation,
+            test=test,
+        )
 
     @property
     def num_features(self) -> int:
@@ -305,6 +307,9 @@ def table_dataset(
     seed: int,
     *,
     labels: NDArray[Any] | None = None,
+    weights: NDArray[np.float64] | None = None,
+    validation: float = 0.2,
+    test: float = 0.2,
 ) -> Dataset:
     """Make a data set of a table, split by seed; categories are those of the training samples.
 
@@ -312,6 +317,8 @@ def table_dataset(
     ----------
     labels : array [row], optional
         The class of each row; by default a column is.
+    weights, validation, test
+        As of :meth:`Dataset.from_arrays`.
 
     Raises
     ------
@@ -320,13 +327,20 @@ def table_dataset(
     """
     label = None if labels is not None else options.label or tuple(table.columns)[-1]
     if label is None:
-        classes, y = _given_classes(name, table, labels)
+        values, y = as_labels(labels, len(table))
+        classes = class_texts(values.tolist())
     else:
         classes, y = _class_column(table, label)
-    parts = _shuffled_shares(name, y, seed, (0.6, 0.2, 0.2))
+    if len(classes) < 2:
+        raise DataError(f"Data set {name!r} has {len(classes)} classes, expected at least 2")
+    parts = _parts(name, y, seed, validation, test, weights)
     chosen = select_features(table, options, label=label, rows=parts[0])
-    train, validation, test = (
-        Split(feature_values(table, chosen.names, chosen.categories, part), y[part])
+    train, held_back, tested = (
+        Split(
+            feature_values(table, chosen.names, chosen.categories, part),
+            y[part],
+            None if weights is None else weights[part],
+        )
         for part in parts
     )
     return Dataset(
@@ -334,21 +348,12 @@ def table_dataset(
         chosen.names,
         classes,
         train,
-        validation,
-        test,
+        held_back,
+        tested,
         seed,
         categories=chosen.categories,
         notes=chosen.notes,
     )
-
-
-def _given_classes(
-    name: str, table: Table, labels: NDArray[Any] | None
-) -> tuple[tuple[str, ...], Integers]:
-    texts = [] if labels is None else [str(label) for label in labels.ravel().tolist()]
-    if len(texts) != len(table):
-        raise DataError(f"{name!r} has {len(table)} samples but {len(texts)} labels")
-    return _class_column(Table(name, {"label": text_column(texts)}), "label")
 
 
 def _class_column(table: Table, label: str) -> tuple[tuple[str, ...], Integers]:
@@ -364,10 +369,12 @@ def _class_column(table: Table, label: str) -> tuple[tuple[str, ...], Integers]:
         raise DataError(f"{table.title!r} has no samples")
     assert column.texts is not None
     classes, order = number_classes(column.texts)
-    if are_too_many(classes, len(table)):
+    is_cut = len(column.texts) >= MOST_TEXTS
+    if are_too_many(classes, len(table)) or is_cut:
         raise DataError(
-            f"{table.title!r} has {len(classes)} different values in the column {label!r} "
-            f"of {len(table)} samples, expected classes; name another column with --label"
+            f"{table.title!r} has {len(classes)}{' or more' * is_cut} different values "
+            f"in the column {label!r} of {len(table)} samples, expected classes; "
+            "name another column with --label"
         )
     return classes, order[column.values.astype(np.intp)]
 
@@ -431,6 +438,28 @@ def hold_back(
     parts = _shuffled_shares(name, y, seed, (5 / 6, 1 / 6))
     learned, validation = (Split(x[part], y[part]) for part in parts)
     return Dataset(name, feature_names, class_names, learned, validation, Split(*test), seed)
+
+
+def _parts(
+    name: str,
+    y: Integers,
+    seed: int,
+    validation: float,
+    test: float,
+    weights: NDArray[np.float64] | None,
+) -> list[Integers]:
+    """Return the samples to learn from, to choose by and to report, without those of no weight."""
+    if min(validation, test) < 0 or validation + test >= 1:
+        raise DataError(
+            f"Shares for validation and test are {validation} and {test}, "
+            "expected 0 or more, and less than 1 together"
+        )
+    kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+    shares = [share for share in (1 - validation - test, validation, test) if share]
+    found = [kept[part] for part in _shuffled_shares(name, y[kept], seed, tuple(shares))]
+    if not validation:
+        found.insert(1, found[0])
+    return found if test else [*found, kept[:0]]
 
 
 def _shuffled_shares(

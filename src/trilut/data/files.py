@@ -30,16 +30,16 @@ from trilut.data.images import (
     parse_idx,
     pixel_names,
 )
+from trilut.data.naming import read_options, split_name
+from trilut.data.selection import TableOptions
 from trilut.data.tables import load_table
+from trilut.data.text import Progress
 from trilut.errors import DataError, FormatError
 from trilut.files import decompress, read_bytes
 
-__all__ = ["file_path", "is_file_name", "is_table_name", "load_arrays", "load_file", "split_label"]
+__all__ = ["file_path", "is_file_name", "is_table_name", "load_arrays", "load_file"]
 
-_TABLE_ENDS = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
-
-# PATH:label=COLUMN. The column is what is left, whatever characters it has.
-_WITH_LABEL = re.compile(r"(?s)(?P<path>.+?):label=(?P<label>.+)")
+_TABLE_ENDS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 
 # Names that people give to samples, to labels and to the parts, in lower case.
 _X_NAMES = ("x", "data", "features", "images")
@@ -51,22 +51,14 @@ _PART_ENDS = {
 }
 
 
-def split_label(name: str) -> tuple[Path, str | None]:
-    """Return the path and the label column that the name of a data set means."""
-    found = _WITH_LABEL.fullmatch(name)
-    if found is None or os.path.exists(name):
-        return Path(name), None
-    return Path(found["path"]), found["label"]
-
-
 def is_table_name(name: str) -> bool:
     """Return whether the name of a data set is that of a table."""
-    return split_label(name)[0].name.lower().endswith(_TABLE_ENDS)
+    return split_name(name)[0].lower().endswith(_TABLE_ENDS)
 
 
 def is_file_name(name: str) -> bool:
     """Return whether the name of a data set is meant as that of a file."""
-    path, _ = split_label(name)
+    path = Path(split_name(name)[0])
     return (
         os.path.exists(path)
         or len(path.parts) > 1
@@ -76,11 +68,11 @@ def is_file_name(name: str) -> bool:
 
 def file_path(name: str) -> Path | None:
     """Return the file or directory that the name of a data set means, if it is there."""
-    path, _ = split_label(name)
+    path = Path(split_name(name)[0])
     return path if os.path.exists(path) else None
 
 
-def load_file(name: str, seed: int) -> Dataset:
+def load_file(name: str, seed: int, progress: Progress | None = None) -> Dataset:
     """Read a data set from a file or directory that the user names.
 
     What has no test set of its own is split by seed, class by class; what has one, but no
@@ -89,21 +81,24 @@ def load_file(name: str, seed: int) -> Dataset:
     Parameters
     ----------
     name : str
-        A path, with ``:label=COLUMN`` behind it if the classes of a table are not in its last
-        column.
+        A path, behind that of a table perhaps how to read it, such as ``:label=COLUMN``; see
+        :mod:`trilut.data.naming`.
     seed : int
         Seed of the split.
+    progress : callable, optional
+        Called with the number of bytes of a table that have been read, and of all.
 
     Raises
     ------
     FormatError, DataError
         If it cannot be read or used.
     """
-    path, label = split_label(name)
+    path, options = read_options(name)
     if is_table_name(name):
-        return load_table(name, path, label, seed)
-    if label is not None:
-        raise DataError(f"{str(path)!r} is no table, so there is no column {label!r}")
+        return load_table(name, path, options, seed, progress)
+    if options != TableOptions():
+        what = f"there is no column {options.label!r}" if options.label else "it has no columns"
+        raise DataError(f"{str(path)!r} is no table, so {what}")
     if os.path.isdir(path):
         return _load_directory(name, path, seed)
     if path.suffix.lower() == ".npz":

@@ -1,6 +1,6 @@
 """Data frames of pandas, polars and others, and Parquet files, as tables."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, time
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,13 @@ def frame_table(frame: Any, title: str = "frame") -> Table:
         ) from error
     except ValueError as error:
         raise DataError(f"The data frame {title!r} cannot be used: {error}") from error
-    return Table(title, {str(name): _column(known[name], title) for name in known.columns})
+    columns: dict[str, Column] = {}
+    # Not by name: pandas has columns whose names are numbers.
+    for series in known.iter_columns():
+        if str(series.name) in columns:
+            raise DataError(f"{title!r} has two columns {series.name!r}, expected different names")
+        columns[str(series.name)] = _column(series, title)
+    return Table(title, columns)
 
 
 def _column(series: Any, title: str) -> Column:
@@ -85,8 +91,13 @@ def _text(cell: object, name: str, title: str) -> str:
     )
 
 
-def read_parquet(path: Path, columns: tuple[str, ...] | None = None) -> Iterator[Table]:
-    """Read a Parquet file, part by part; without names, all columns.
+def read_parquet(path: Path, choose: Callable[[tuple[str, ...]], list[str]]) -> Iterator[Table]:
+    """Read a Parquet file, part by part.
+
+    Parameters
+    ----------
+    choose : callable
+        Returns the columns to read, of all that there are.
 
     Raises
     ------
@@ -104,7 +115,9 @@ def read_parquet(path: Path, columns: tuple[str, ...] | None = None) -> Iterator
     try:
         with path.open("rb") as stream:
             file = parquet.ParquetFile(stream)
-            for batch in file.iter_batches(columns=None if columns is None else list(columns)):
+            columns = choose(tuple(file.schema_arrow.names))
+            yield frame_table(file.schema_arrow.empty_table().select(columns), str(path))
+            for batch in file.iter_batches(columns=columns):
                 yield frame_table(pyarrow.Table.from_batches([batch]), str(path))
     except OSError as error:
         raise FormatError(f"Cannot read {str(path)!r}: {error.strerror or error}") from error

@@ -8,9 +8,11 @@ from trilut.data.benchmarks import BENCHMARKS
 from trilut.data.builtin import BUILTIN, load_builtin
 from trilut.data.dataset import Dataset
 from trilut.data.downloads import FETCHED, is_fetched, load_fetched
-from trilut.data.files import file_path, is_file_name, load_file, split_label
+from trilut.data.files import file_path, is_file_name, load_file
+from trilut.data.naming import split_name
 from trilut.data.parameters import parse_parameters
 from trilut.data.synthetic import SYNTHETIC
+from trilut.data.text import Progress
 from trilut.errors import DataError
 
 __all__ = ["absolute_name", "dataset_names", "dataset_origins", "dataset_path", "load_dataset"]
@@ -58,11 +60,12 @@ def absolute_name(name: str) -> str:
     base = name.partition(":")[0]
     if base in BENCHMARKS:
         return f"{base}:path={path.absolute()}"
-    label = split_label(name)[1]
-    return str(path.absolute()) if label is None else f"{path.absolute()}:label={label}"
+    return f"{path.absolute()}{split_name(name)[1]}"
 
 
-def load_dataset(name: str, *, seed: int = 0, label: str | None = None) -> Dataset:
+def load_dataset(
+    name: str, *, seed: int = 0, label: str | None = None, progress: Progress | None = None
+) -> Dataset:
     """Make or read a data set; the same name and seed give the same samples and the same split.
 
     Parameters
@@ -74,6 +77,8 @@ def load_dataset(name: str, *, seed: int = 0, label: str | None = None) -> Datas
         Seed of the samples or of their split, 0…4294967295.
     label : str, optional
         The column with the classes of a table; the same as ``:label=COLUMN`` behind its path.
+    progress : callable, optional
+        Called with the number of bytes of a table that have been read, and of all.
 
     Raises
     ------
@@ -91,7 +96,7 @@ def load_dataset(name: str, *, seed: int = 0, label: str | None = None) -> Datas
     if label is not None:
         if base in dataset_names():
             raise DataError(f"Data set {name!r} is no table, so there is no column {label!r}")
-        return load_file(f"{name}:label={label}", seed)
+        return load_file(f"{name}:label={label}", seed, progress)
     if base in SYNTHETIC:
         made = SYNTHETIC[base]
         return made.load(name, seed, parse_parameters(name, parameters, made.parameters))
@@ -104,7 +109,7 @@ def load_dataset(name: str, *, seed: int = 0, label: str | None = None) -> Datas
             raise DataError(f"Data set {name!r} is a file of your own, expected {base}:path=FILE")
         return BENCHMARKS[base](name, Path(path), seed)
     if is_file_name(name):
-        return load_file(name, seed)
+        return load_file(name, seed, progress)
     close = difflib.get_close_matches(base.lower(), dataset_names(), n=1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise DataError(

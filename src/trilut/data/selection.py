@@ -15,8 +15,11 @@ __all__ = ["TableFeatures", "TableOptions", "feature_values", "select_features"]
 MOST_CATEGORIES = 32
 """Most categories of a column that become features; the rarer ones are UNKNOWN in all of them."""
 
+MOST_TEXTS = 10_000
+"""So many different texts of a column are no categories and no classes."""
+
 # With fewer rows, numbers that count them may well be measured ones.
-_FEWEST_ROWS = 20
+_FEWEST_ROWS = 100
 
 _ID_NAME = re.compile(r"(?i)(.*[ _.-])?(id|ids|uid|uuid|guid|index|key|nr|no|row)|.*[a-z]I[dD]")
 
@@ -93,6 +96,7 @@ def select_features(
         If an option names a column that is not there, or no column is left.
     """
     names, notes = _chosen_columns(table, options, label)
+    notes = [*table.notes, *notes]
     features: list[str] = []
     categories: dict[str, tuple[str, ...]] = {}
     for name in names:
@@ -195,7 +199,8 @@ def _useless(name: str, column: Column) -> str:
         return "constant"
     num_different = 1 + int(np.count_nonzero(np.diff(present)))
     if column.texts is not None:
-        return "as good as all different" if num_different > max(2, len(present) // 2) else ""
+        is_free = num_different > max(2, len(present) // 2) or len(column.texts) >= MOST_TEXTS
+        return "as good as all different" if is_free else ""
     if num_different < len(column) or len(column) < _FEWEST_ROWS or (present % 1).any():
         return ""
     if present[-1] - present[0] == len(present) - 1:

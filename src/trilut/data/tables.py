@@ -1,234 +1,410 @@
-"""Tables of text: CSV and its kin, with a header, one sample a line."""
+"""Tables of text: CSV and its kin, read block by block."""
 
 import csv
-import difflib
-import io
+import dataclasses
 import itertools
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trilut.data.columns import is_missing
-from trilut.data.dataset import MAX_BYTES, Dataset, are_too_many, number_classes, share_out
+from trilut.data.columns import Column, Table, is_missing, no_column, text_column
+from trilut.data.dataset import Dataset, table_dataset
+from trilut.data.frames import read_parquet
+from trilut.data.selection import MOST_TEXTS, TableOptions
+from trilut.data.text import Progress, TextLines, open_lines
 from trilut.errors import DataError
-from trilut.files import decompress, read_bytes
 
 __all__ = [
+    "Kind",
     "TextTable",
+    "columns_for",
+    "is_parquet",
     "load_table",
+    "read_blocks",
     "read_table",
 ]
 
+Kind = Literal["auto", "number", "text", "skip"]
+"""How to take a column: as what it looks like, as numbers, as texts, or not at all."""
 
-@dataclass(frozen=True, slots=True, eq=False)
+Kinds = Callable[[tuple[str, ...]], Mapping[str, Kind]]
+"""What says of the names of columns how to take each one."""
+
+# Cells that are text at a time: as Python objects they take a hundred bytes each.
+_BLOCK_CELLS = 1 << 17
+_SAMPLE_LINES = 200
+# A semicolon before a comma: if both cut every line into as many cells, commas are decimal.
+_DELIMITERS = "\t;|,"
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
+
+
 class TextTable:
-    """A file of rows and columns.
+    """A table of text, of which the first lines have been read.
 
-    It keeps the text and reads it anew for every question, because a million rows as cells would
-    take gigabytes.
+    Tabs, semicolons, bars or commas stand between the cells, whichever cut the first lines into
+    most cells, as many in each. Where it is not a comma, numbers may have decimal commas.
 
     Parameters
     ----------
-    path : str
-        Name of the file, for messages.
-    text : str
-        What the file holds.
-    delimiter : str
-        What stands between cells.
+    lines : TextLines
+        The file.
+    has_header : bool, optional
+        Whether the first line names the columns; by default it has to look so.
+
+    Attributes
+    ----------
     header : tuple of str
-        Names of the columns, all different. Every row has as many cells.
-    num_rows : int
-        Number of rows without the header.
-    """
-
-    path: str
-    text: str
-    delimiter: str
-    header: tuple[str, ...]
-    num_rows: int
-
-    def __len__(self) -> int:
-        return self.num_rows
-
-    def column(self, name: str) -> int:
-        """Return the number of a column.
-
-        Raises
-        ------
-        DataError
-            If there is none of this name.
-        """
-        if name not in self.header:
-            close = difflib.get_close_matches(name, self.header, n=1)
-            some = ", ".join(repr(column) for column in self.header[:10])
-            more = ", …" if len(self.header) > 10 else ""
-            raise DataError(
-                f"{self.path!r} has no column {name!r}, expected one of {some}{more}"
-                + (f"; did you mean {close[0]!r}?" if close else "")
-            )
-        return self.header.index(name)
-
-    def numbers(self, columns: list[int]) -> NDArray[np.float64]:
-        """Return columns as numbers [row, column], NaN where a cell is missing.
-
-        Raises
-        ------
-        DataError
-            If a cell holds something else; the message has its line and column.
-        """
-        values = np.empty((len(self), len(columns)))
-        for number, (line, row) in enumerate(self._rows()):
-            try:
-                values[number] = [float(row[column]) for column in columns]
-            except ValueError:
-                values[number] = [self._number(line, row, column) for column in columns]
-        for number, position in np.argwhere(np.isinf(values)):
-            line, row = next(itertools.islice(self._rows(), int(number), None))
-            raise self._not_a_number(line, row, columns[position])
-        return values
-
-    def texts(self, column: int) -> list[str]:
-        """Return a column as text."""
-        return [row[column].strip() for _, row in self._rows()]
-
-    def labels(self, column: int, expected: tuple[str, ...] | None = None) -> list[str]:
-        """Return a column as the names of classes.
-
-        Parameters
-        ----------
-        column : int
-            Number of the column.
-        expected : tuple of str, optional
-            The names that there are.
-
-        Raises
-        ------
-        DataError
-            If a cell is missing or another name; the message has its line.
-        """
-        labels = self.texts(column)
-        for number, label in enumerate(labels):
-            if label not in expected if expected else is_missing(label):
-                line, _ = next(itertools.islice(self._rows(), number, None))
-                wanted = f"one of {', '.join(expected)}" if expected else "the class of the sample"
-                raise DataError(
-                    f"Line {line} of {self.path!r} has {label!r} in the column "
-                    f"{self.header[column]!r}, expected {wanted}"
-                )
-        return labels
-
-    def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the rows with the line where each one ends, without the header."""
-        return itertools.islice(_parse(self.text, self.delimiter), 1, None)
-
-    def _number(self, line: int, row: list[str], column: int) -> float:
-        text = row[column].strip()
-        if is_missing(text):
-            return math.nan
-        try:
-            return float(text)
-        except ValueError:
-            raise self._not_a_number(line, row, column) from None
-
-    def _not_a_number(self, line: int, row: list[str], column: int) -> DataError:
-        return DataError(
-            f"Line {line} of {self.path!r} has {row[column]!r} in the column "
-            f"{self.header[column]!r}, expected a finite number, or nothing if it is missing"
-        )
-
-
-def read_table(path: Path) -> TextTable:
-    """Read a file of commas, semicolons or tabs, whichever its first line has most of.
+        The names of the columns, all different; ``column_1`` … where the file has none.
 
     Raises
     ------
-    FormatError
-        If the file cannot be read.
     DataError
-        If it has no header, or a line has more or fewer cells than that.
+        If the file is empty, or its header is in doubt or cannot be used.
     """
-    title = str(path)
-    try:
-        text = decompress(read_bytes(path), title, MAX_BYTES).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{title!r} is not UTF-8 text: {error.reason}") from error
-    first = text.partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
-    header: tuple[str, ...] = ()
-    num_rows = 0
-    last = 0
-    try:
-        for last, row in _parse(text, delimiter):
-            if not header:
-                header = tuple(cell.strip() for cell in row)
-                _check_header(header, title)
-                continue
-            if len(row) != len(header):
+
+    def __init__(self, lines: TextLines, has_header: bool | None = None):
+        self.title = lines.title
+        self._lines = lines
+        sample = list(itertools.islice(lines, _SAMPLE_LINES))
+        self._delimiter = _delimiter(sample)
+        rows = list(_complete_rows(sample, self._delimiter))
+        if not rows:
+            raise DataError(f"{self.title!r} is empty, expected a header and samples")
+        self._has_decimal_comma = self._delimiter != "," and any(
+            _DECIMAL_COMMA.fullmatch(cell) for row in rows for cell in row
+        )
+        if has_header is None and self._looks_like_a_sample(rows[0], rows[1:]):
+            raise DataError(
+                f"Does {self.title!r} have a header? Its first line, {_shown(rows[0])}, looks like "
+                "a sample: say --no-header, or --header if it names the columns"
+            )
+        self.header = _names(rows[0] if has_header is not False else [""] * len(rows[0]))
+        self._check_header()
+        self._rows = self._checked_rows(itertools.chain(sample, lines))
+        if has_header is not False:
+            next(self._rows)
+        self._decided: dict[str, Kind] = {}
+
+    def blocks(self, kinds: Mapping[str, Kind]) -> Iterator[Table]:
+        """Yield the rows, some at a time; there is one block at least, which may be empty.
+
+        What a column that looks like nothing yet holds is seen in the first block where it is not
+        empty: texts if most cells are. Later it has to stay so.
+
+        Raises
+        ------
+        FormatError, DataError
+            If the file cannot be read, or a cell is not what was expected; the message has its
+            line and column.
+        """
+        size = max(16, _BLOCK_CELLS // len(self.header))
+        block = list(itertools.islice(self._rows, size))
+        while True:
+            yield self._block(block, kinds)
+            block = list(itertools.islice(self._rows, size))
+            if not block:
+                return
+
+    def _block(self, rows: list[tuple[int, list[str]]], kinds: Mapping[str, Kind]) -> Table:
+        lines = [line for line, _ in rows]
+        cells = zip(*(row for _, row in rows), strict=True) if rows else itertools.repeat(())
+        return Table(
+            self.title,
+            {
+                name: self._column(name, column, kinds[name], lines)
+                for name, column in zip(self.header, cells, strict=False)
+                if kinds[name] != "skip"
+            },
+            np.array(lines, dtype=np.int64),
+            tuple(self._lines.notes),
+        )
+
+    def _column(self, name: str, cells: tuple[str, ...], kind: Kind, lines: list[int]) -> Column:
+        decided = self._decided.get(name, kind)
+        if decided == "text":
+            return text_column(cells)
+        values = _quick_numbers(cells)
+        if values is None or self._has_decimal_comma:
+            numbers = [self._number(cell) for cell in cells]
+            wrong = [position for position, number in enumerate(numbers) if number is None]
+            if decided == "auto" and 2 * len(wrong) > sum(not is_missing(cell) for cell in cells):
+                self._decided[name] = "text"
+                return text_column(cells)
+            for position in wrong:
+                raise self._not_a_number(name, cells[position], lines[position], kind)
+            values = np.array(numbers, dtype=np.float64)
+        for position in np.flatnonzero(np.isinf(values)).tolist():
+            raise self._not_a_number(name, cells[position], lines[position], "number")
+        if decided == "auto" and not np.isnan(values).all():
+            self._decided[name] = "number"
+        return Column(values)
+
+    def _number(self, cell: str) -> float | None:
+        """Return the number in a cell, NaN if it is missing, None if it is something else."""
+        if is_missing(cell):
+            return math.nan
+        if self._has_decimal_comma:
+            # A point there could only be one of thousands.
+            cell = cell.replace(".", "?").replace(",", ".")
+        try:
+            return float(cell)
+        except ValueError:
+            return None
+
+    def _not_a_number(self, name: str, cell: str, line: int, kind: Kind) -> DataError:
+        hint = "; others are numbers: see --drop and --categories" if kind == "auto" else ""
+        return DataError(
+            f"Line {line} of {self.title!r} has {cell!r} in the column {name!r}, "
+            f"expected a finite number, or nothing if it is missing{hint}"
+        )
+
+    def _checked_rows(self, lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+        """Yield the rows with the line where each one ends."""
+        last = 0
+        reader = csv.reader(lines, delimiter=self._delimiter, strict=True)
+        try:
+            for row in reader:
+                last = reader.line_num
+                # An empty line, as often stands at the end, is no row.
+                if not row:
+                    continue
+                if len(row) != len(self.header):
+                    raise DataError(
+                        f"Line {last} of {self.title!r} has {len(row)} cells, "
+                        f"expected {len(self.header)} as in the header"
+                    )
+                yield last, row
+        except csv.Error as error:
+            raise DataError(f"{self.title!r} is broken after line {last}: {error}") from error
+
+    def _check_header(self) -> None:
+        for position, name in enumerate(self.header):
+            if name in self.header[:position]:
                 raise DataError(
-                    f"Line {last} of {title!r} has {len(row)} cells, expected {len(header)} "
-                    "as in the header"
+                    f"{self.title!r} has two columns {name!r}, expected different names; "
+                    "a file without names needs --no-header"
                 )
-            num_rows += 1
-    except csv.Error as error:
-        raise DataError(f"{title!r} is broken after line {last}: {error}") from error
-    _check_header(header, title)
-    return TextTable(title, text, delimiter, header, num_rows)
+
+    def _looks_like_a_sample(self, first: list[str], others: list[list[str]]) -> bool:
+        """Return whether each cell is a number above numbers, or a text that comes again below."""
+        columns = [
+            [row[number] for row in others if len(row) == len(first)]
+            for number in range(len(first))
+        ]
+        return all(map(self._fits, first, columns))
+
+    def _fits(self, cell: str, column: list[str]) -> bool:
+        if self._number(cell) is None:
+            return cell in column
+        return all(self._number(each) is not None for each in column) and bool(cell.strip())
 
 
-def _parse(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    # An empty line, as often stands at the end, is no row.
-    return ((reader.line_num, row) for row in reader if row)
+def read_blocks(
+    path: Path,
+    kinds: Kinds | None = None,
+    *,
+    header: bool | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Table]:
+    """Read a table of text or a Parquet file, some rows at a time.
+
+    Parameters
+    ----------
+    path : Path
+        The file; ``-`` is a table of text that is piped in.
+    kinds : callable, optional
+        Says of the names of the columns how to take each one; by default as it looks.
+    header : bool, optional
+        Whether the first line of text names the columns; by default it has to look so.
+    progress : callable, optional
+        Called with the number of bytes of the file that have been read, and of all.
+
+    Raises
+    ------
+    FormatError, DataError
+        If it cannot be read or used.
+    ToolError
+        If it is a Parquet file and pyarrow is not installed.
+    """
+    kinds = kinds or (lambda header: dict.fromkeys(header, "auto"))
+    if is_parquet(path):
+        yield from read_parquet(path, lambda names: _not_skipped(kinds(names)))
+        return
+    with open_lines(path, progress) as lines:
+        table = TextTable(lines, header)
+        yield from table.blocks(kinds(table.header))
 
 
-def load_table(name: str, path: Path, label: str | None, seed: int) -> Dataset:
-    """Make a data set from a file; ``label`` is the column of the classes, by default the last.
+def _not_skipped(kinds: Mapping[str, Kind]) -> list[str]:
+    return [name for name, kind in kinds.items() if kind != "skip"]
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a file is a Parquet file by its name."""
+    return path.suffix.lower() == ".parquet"
+
+
+def read_table(
+    path: Path,
+    kinds: Kinds | None = None,
+    *,
+    header: bool | None = None,
+    progress: Progress | None = None,
+) -> Table:
+    """Read a whole table: see :func:`read_blocks`.
+
+    Of a column of texts that are nearly all different, not all are kept.
+    """
+    parts: dict[str, list[Column]] = {}
+    lines: list[NDArray[np.int64]] = []
+    for block in read_blocks(path, kinds, header=header, progress=progress):
+        for name, column in block.columns.items():
+            parts.setdefault(name, []).append(column)
+        lines += [] if block.lines is None else [block.lines]
+        last = block
+    # Part by part, so that no more than one column is there twice.
+    columns = {name: _joined(parts.pop(name)) for name in tuple(parts)}
+    return Table(last.title, columns, np.concatenate(lines) if lines else None, last.notes)
+
+
+def _joined(parts: list[Column]) -> Column:
+    is_date = any(part.is_date for part in parts)
+    if all(part.texts is None for part in parts):
+        return Column(np.concatenate([part.values for part in parts]), is_date=is_date)
+    codes: dict[str, int] = {}
+    values = [_recoded(part, codes) for part in parts]
+    return Column(np.concatenate(values), tuple(codes), is_date)
+
+
+def _recoded(part: Column, codes: dict[str, int]) -> NDArray[np.int32]:
+    """Return a part of a column with codes that all parts share, and number new texts."""
+    texts = part.as_texts().texts or ()
+    for text in texts:
+        if text not in codes and len(codes) < MOST_TEXTS:
+            codes[text] = len(codes)
+    # What is too much stands for the last one: there are too many to be of use.
+    table = np.array([*(codes.get(text, MOST_TEXTS - 1) for text in texts), -1], dtype=np.int32)
+    return table[part.as_texts().values.astype(np.intp)]
+
+
+def columns_for(
+    title: str, names: Sequence[str], categories: Mapping[str, Sequence[str]], label: str = ""
+) -> Kinds:
+    """Return what takes from a table the columns of some features, and perhaps the label.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The features: columns of numbers, or ``COLUMN=CATEGORY``.
+    categories : mapping
+        The categories of each column of texts.
+    """
+    texts = {f"{column}={each}": column for column, known in categories.items() for each in known}
+
+    def kinds(header: tuple[str, ...]) -> Mapping[str, Kind]:
+        # Somebody may have prepared the features before, and then they are numbers.
+        wanted: dict[str, Kind] = {
+            texts.get(name, name): "text" if name in texts else "number"
+            for name in names
+            if not (name in texts and name in header and texts[name] not in header)
+        }
+        wanted |= {name: "number" for name in names if name in texts and name in header}
+        wanted |= {label: "text"} if label else {}
+        for name in wanted:
+            if name not in header:
+                raise no_column(title, name, header)
+        return {name: wanted.get(name, "skip") for name in header}
+
+    return kinds
+
+
+def load_table(
+    name: str,
+    path: Path,
+    options: TableOptions,
+    seed: int,
+    progress: Progress | None = None,
+) -> Dataset:
+    """Make a data set from a file.
 
     Raises
     ------
     FormatError, DataError
         If the file cannot be read or used.
+    ToolError
+        If it is a Parquet file and pyarrow is not installed.
     """
-    table = read_table(path)
-    target = len(table.header) - 1 if label is None else table.column(label)
+    label = ""
+
+    def kinds(header: tuple[str, ...]) -> Mapping[str, Kind]:
+        nonlocal label
+        label = _label(str(path), header, options)
+        return {column: _kind(column, label, options) for column in header}
+
+    table = read_table(path, kinds, header=options.header, progress=progress)
     if len(table) == 0:
-        raise DataError(f"{table.path!r} has a header but no samples")
-    features = [column for column in range(len(table.header)) if column != target]
-    classes, y = number_classes(table.labels(target))
-    if are_too_many(classes, len(y)):
+        raise DataError(f"{table.title!r} has a header but no samples")
+    # Columns to drop have not been read.
+    chosen = dataclasses.replace(options, label=label, drop=())
+    return table_dataset(name, table, chosen, seed)
+
+
+def _label(title: str, header: tuple[str, ...], options: TableOptions) -> str:
+    """Return the column of the classes, after checking that all columns are there."""
+    named = [*options.drop, *(options.features or ()), *options.categories]
+    for name in [*named, *([options.label] if options.label else [])]:
+        if name not in header:
+            raise no_column(title, name, header)
+    candidates = [name for name in header if name not in named]
+    if len(header) < 2 or not (options.label or candidates):
         raise DataError(
-            f"{table.path!r} has {len(classes)} different values in the column "
-            f"{table.header[target]!r} of {len(y)} samples, expected classes; "
-            "name another column with --label"
+            f"{title!r} has {len(header)} columns, expected at least one feature and the label"
         )
-    names = tuple(table.header[column] for column in features)
-    return share_out(name, names, classes, table.numbers(features), y, seed)
+    return options.label or candidates[-1]
 
 
-def _check_header(header: tuple[str, ...], title: str) -> None:
-    if len(header) < 2:
-        raise DataError(
-            f"{title!r} has {len(header)} columns, expected a header "
-            "with at least one feature and the label"
-        )
-    for column, name in enumerate(header, start=1):
-        if not name:
-            raise DataError(
-                f"Column {column} of {title!r} has no name; if it numbers the rows, remove it"
-            )
-        if name in header[: column - 1]:
-            raise DataError(f"{title!r} has two columns {name!r}, expected different names")
-    if all(_is_number(name) for name in header):
-        raise DataError(f"The first line of {title!r} has only numbers, expected a header")
+def _kind(column: str, label: str, options: TableOptions) -> Kind:
+    if column == label or column in options.categories:
+        return "text"
+    is_other = options.features is not None and column not in options.features
+    return "skip" if is_other or column in options.drop else "auto"
 
 
-def _is_number(text: str) -> bool:
+def _delimiter(lines: list[str]) -> str:
+    """Return what stands between the cells of the first lines of a table."""
+
+    def fitness(delimiter: str) -> tuple[bool, int]:
+        counts = [len(row) for row in _complete_rows(lines, delimiter)] or [0]
+        return len(set(counts)) == 1 and counts[0] > 1, counts[0]
+
+    return max(_DELIMITERS, key=fitness)
+
+
+def _complete_rows(lines: list[str], delimiter: str) -> Iterator[list[str]]:
+    """Yield the rows of the first lines, up to where one is broken or goes on behind them."""
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     try:
-        float(text)
+        yield from (row for row in reader if row)
+    except csv.Error:
+        return
+
+
+def _names(cells: list[str]) -> tuple[str, ...]:
+    """Return the names of columns; those without any are numbered."""
+    return tuple(cell.strip() or f"column_{number}" for number, cell in enumerate(cells, start=1))
+
+
+def _shown(cells: list[str]) -> str:
+    return ", ".join(cells[:5]) + (", …" if len(cells) > 5 else "")
+
+
+def _quick_numbers(cells: tuple[str, ...]) -> NDArray[np.float64] | None:
+    try:
+        return np.fromiter(map(float, cells), np.float64, len(cells))
     except ValueError:
-        return False
-    return True
+        return None

@@ -11,10 +11,11 @@ from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset, Split, load_dataset
 from trilut.data.columns import Table
 from trilut.data.dataset import Integers, Samples
-from trilut.data.files import split_label
+from trilut.data.frames import frame_table
 from trilut.data.names import dataset_path
+from trilut.data.naming import read_options
 from trilut.data.selection import feature_values
-from trilut.data.tables import read_table
+from trilut.data.tables import Kind, columns_for, read_table
 from trilut.errors import DataError, NetlistError
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "cannot_classify",
     "default_part",
     "features_for",
+    "frame_features",
     "is_own_file",
     "netlist_dataset",
     "samples_for",
@@ -115,15 +117,21 @@ def table_samples(netlist: Netlist, name: str) -> Split:
     """
     if netlist.encoder is None or netlist.head is None:
         raise cannot_classify(netlist)
-    path, label = split_label(name)
-    table = read_table(path)
-    if label is None:
-        own = split_label(_trained_on(netlist) or "")[1]
-        label = own if own in table.header else table.header[-1]
-    x = table.numbers([table.column(feature.name) for feature in netlist.encoder.features])
+    path, options = read_options(name)
+    encoder, label = netlist.encoder, ""
+
+    def kinds(header: tuple[str, ...]) -> Mapping[str, Kind]:
+        nonlocal label
+        own = read_options(_trained_on(netlist) or "")[1].label
+        label = options.label or (own if own in header else header[-1])
+        names = [feature.name for feature in encoder.features]
+        return columns_for(str(path), names, encoder.categories, label)(header)
+
+    table = read_table(path, kinds, header=options.header)
+    column = table.labels(label)
     # Not as numbers: 1 and 1.0 may be two classes of the netlist.
-    classes, y = np.unique(table.labels(table.column(label)), return_inverse=True)
-    return Split(x, _class_numbers(netlist, name, tuple(classes.tolist()), y))
+    y = _class_numbers(netlist, name, column.texts or (), column.values.astype(np.int64))
+    return Split(table_features(netlist, table), y)
 
 
 def table_features(netlist: Netlist, table: Table) -> Samples:
@@ -142,6 +150,11 @@ def table_features(netlist: Netlist, table: Table) -> Samples:
         raise NetlistError(f"Netlist {netlist.name!r} has no encoder, so it takes no samples")
     names = [feature.name for feature in netlist.encoder.features]
     return feature_values(table, names, netlist.encoder.categories)
+
+
+def frame_features(netlist: Netlist, frame: Any) -> Samples:
+    """Return the rows of a data frame as :func:`table_features` does."""
+    return table_features(netlist, frame_table(frame))
 
 
 def default_part(netlist: Netlist, name: str | None) -> Part:

@@ -1,4 +1,4 @@
-"""The six claims that together say that a design computes its netlist, one function for each."""
+"""The claims that together say that a design computes its netlist, one function for each."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +14,7 @@ from trilut.verify.proof.claim import Claim, Finding
 from trilut.verify.proof.design import Bit, PipelineError
 from trilut.verify.proof.fabric import Fabric
 from trilut.verify.proof.inputs import read_integer
+from trilut.verify.proof.loader import check_loader
 from trilut.verify.proof.pipeline import Pipeline
 from trilut.verify.proof.replay import NUM_WORDS, explain, search, whole_outputs
 from trilut.verify.proof.stream import check_stream
@@ -28,6 +29,7 @@ __all__ = [
     "prove_gates",
     "prove_handshake",
     "prove_latency",
+    "prove_packets",
     "prove_structure",
     "prove_sums",
     "prove_whole_latency",
@@ -67,6 +69,23 @@ def prove_handshake(subject: Subject) -> Claim:
         "hold while they wait, none is lost, doubled or overtaken"
     )
     return Claim("handshake", Finding.PROVEN, text)
+
+
+def prove_packets(subject: Subject) -> Claim:
+    """Prove that a vector is what a packet of the right length says.
+
+    Raises
+    ------
+    PipelineError
+        If it is not.
+    """
+    num_beats = check_loader(subject)
+    beats = f"{num_beats} beats" if num_beats > 1 else "one beat"
+    text = (
+        f"every packet of {beats} is one vector, the first beat lowest, and none is lost, doubled "
+        "or overtaken; one of another length is dropped and raises 'framing_error'"
+    )
+    return Claim("packets", Finding.PROVEN, text)
 
 
 def prove_gates(subject: Subject, fabric: Fabric) -> Claim:
@@ -250,11 +269,7 @@ def prove_decision(subject: Subject, fabric: Fabric, constant: int) -> Claim:
     outputs = Pipeline(aig, subject.main, subject.past_control(aig, outside))
     entering = Pipeline(aig, subject.main, scores_in)
     numbers = subject.numbers(entering.literals(subject.score_bits()))
-    ports = {
-        port: outputs.literals(bits)
-        for port, bits in subject.main.ports.items()
-        if subject.main.directions[port] == "output" and port not in ("in_ready", "out_valid")
-    }
+    ports = {port: outputs.literals(bits) for port, bits in subject.results.items()}
     sweeper = Sweeper(aig, _limits(subject, aig, numbers, constant), solver=HARD_SOLVER)
     for text, literals in _wrong_decisions(subject, aig, numbers, ports, limit):
         example = sweeper.example(literals)
@@ -266,7 +281,11 @@ def prove_decision(subject: Subject, fabric: Fabric, constant: int) -> Claim:
             if unknown := values[subject.num_sums :]:
                 text += f" with {', '.join(map(str, unknown))} UNKNOWN"
             return Claim("decision", Finding.REFUTED, text, search(subject, fabric))
-    below = "port 'abstain_margin'" if limit else head.abstain_margin
+    below = (
+        "what port 'abstain_margin' says when the last stage takes a result"
+        if limit
+        else head.abstain_margin
+    )
     more = {"certain": subject.gives_certain, "prediction set": subject.gives_set}
     told = "".join(f"{name}, " for name, is_told in more.items() if is_told)
     text = (

@@ -61,12 +61,12 @@ def build_fabric(subject: Subject) -> Fabric:
         If the design is no pipeline, or lacks trits.
     """
     aig = Aig()
-    inputs = Inputs(aig, subject.netlist)
+    inputs = Inputs(aig, subject.netlist, always_present=subject.always_present)
     nets = specification.gates(aig, subject.netlist, inputs.trits)
     known = {
         bit: literal
         for port, literals in inputs.ports.items()
-        for bit, literal in zip(subject.main.ports[port], literals, strict=True)
+        for bit, literal in zip(subject.vector[port], literals, strict=True)
     }
     first_of_design = len(aig)
     pipeline = Pipeline(aig, subject.main, {**known, advance_bit(subject): TRUE})

@@ -22,13 +22,14 @@ from trilut.verify.proof.claims import (
     prove_gates,
     prove_handshake,
     prove_latency,
+    prove_packets,
     prove_structure,
     prove_sums,
     prove_whole_latency,
 )
 from trilut.verify.proof.design import PipelineError, ShapeError, UnclearError
 from trilut.verify.proof.fabric import build_fabric
-from trilut.verify.proof.subject import read_subject
+from trilut.verify.proof.subject import Subject, read_subject
 from trilut.verify.proof.whole import build_whole, prove_results
 from trilut.verify.proof.witness import Witness
 
@@ -121,7 +122,7 @@ def prove_design(
     netlist : Netlist
         What it must compute.
     design : VerilogModule
-        The design, without AXI4-Streams.
+        The design.
     work : Path
         Directory for scratch files and logs.
     progress : callable, optional
@@ -162,15 +163,24 @@ def _tried(attempts: Iterator[Claim], steps: _Steps) -> list[Claim]:
     return claims
 
 
+def _stream_claims(subject: Subject, steps: _Steps) -> Iterator[Claim]:
+    """Try the claims about vectors and results on their way, whatever is computed."""
+    with steps.step("stream", "handshake"):
+        claim = prove_handshake(subject)
+    yield claim
+    if subject.has_loader:
+        with steps.step("packets", "packets"):
+            claim = prove_packets(subject)
+        yield claim
+
+
 def _claims(netlist: Netlist, design: VerilogModule, work: Path, steps: _Steps) -> Iterator[Claim]:
     """Try one claim after the other; each may build on those before."""
     with steps.step("read", "structure"):
         subject = read_subject(netlist, design, work)
         claim = prove_structure(subject)
     yield claim
-    with steps.step("stream", "handshake"):
-        claim = prove_handshake(subject)
-    yield claim
+    yield from _stream_claims(subject, steps)
     with steps.step("gates", "gates"):
         fabric = build_fabric(subject)
         claim = prove_gates(subject, fabric)
@@ -199,9 +209,7 @@ def _whole_claims(
             raise UnclearError(str(error)) from error
         claim = prove_structure(subject)
     yield claim
-    with steps.step("stream", "handshake"):
-        claim = prove_handshake(subject)
-    yield claim
+    yield from _stream_claims(subject, steps)
     with steps.step("results", "results"):
         whole = build_whole(subject)
         claim = prove_results(subject, whole, reason)

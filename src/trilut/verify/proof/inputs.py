@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.netlist import Netlist
-from trilut.verify.proof.aig import Aig, Literal, Words
+from trilut.verify.proof.aig import TRUE, Aig, Literal, Words
 from trilut.verify.proof.specification import encode, legal_trits
 
 __all__ = ["Inputs", "example_words", "read_bits", "read_integer"]
@@ -23,6 +23,8 @@ class Inputs:
     netlist : Netlist
         The circuit: with an encoder its inputs are the bits of features, otherwise trits, which
         take every legal code and no other.
+    always_present : bool
+        Whether no feature is ever missing.
 
     Attributes
     ----------
@@ -32,17 +34,20 @@ class Inputs:
         Bits of the ports of a design.
     """
 
-    def __init__(self, aig: Aig, netlist: Netlist):
+    def __init__(self, aig: Aig, netlist: Netlist, *, always_present: bool = False):
         self._encoder = netlist.encoder
         if netlist.encoder is None:
             self.trits = legal_trits(aig, netlist.num_inputs, netlist.valence)
             self.ports = {"in_trits": [plane for trit in self.trits for plane in trit]}
             return
         self._features = [aig.inputs(feature.bits) for feature in netlist.encoder.features]
-        present = aig.inputs(len(netlist.encoder.features))
-        self.trits = encode(aig, netlist.encoder, self._features, present)
-        flat = [literal for bits in self._features for literal in bits]
-        self.ports = {"in_features": flat, "in_present": present}
+        self._present = (
+            [TRUE] * len(self._features) if always_present else aig.inputs(len(self._features))
+        )
+        self.trits = encode(aig, netlist.encoder, self._features, self._present)
+        self.ports = {"in_features": [literal for bits in self._features for literal in bits]}
+        if not always_present:
+            self.ports["in_present"] = self._present
 
     def patterns(self, aig: Aig, num_words: int) -> dict[Literal, Words]:
         """Return random values for all inputs of the graph."""
@@ -62,7 +67,7 @@ class Inputs:
         if encoder is None:
             planes = [read_bits(values, trit, pattern) for trit in self.trits]
             return np.array([[plus - minus for minus, plus in planes]], dtype=np.int8)
-        present = np.array([read_bits(values, self.ports["in_present"], pattern)], dtype=np.bool_)
+        present = np.array([read_bits(values, self._present, pattern)], dtype=np.bool_)
         numbers = [
             read_integer(read_bits(values, bits, pattern), signed=feature.signed)
             for bits, feature in zip(self._features, encoder.features, strict=True)

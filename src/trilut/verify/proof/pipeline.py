@@ -72,8 +72,9 @@ class Pipeline:
     cuts : container of Bit
         Bits whose logic is kept apart from the logic that reads them: they become inputs of the
         graph.
-    settings : mapping
-        Literals of bits that are the same for all vectors.
+    later : mapping
+        Literals of bits that are read later than the inputs, each with how many registers count as
+        being before it.
 
     Attributes
     ----------
@@ -87,17 +88,16 @@ class Pipeline:
         netlist: BitNetlist,
         known: Mapping[Bit, Literal],
         cuts: Container[Bit] = (),
-        settings: Mapping[Bit, Literal] | None = None,
+        later: Mapping[Bit, tuple[Literal, int]] | None = None,
     ):
         self._aig = aig
         self._netlist = netlist
         self._cuts = cuts
         self.drivers: dict[Literal, Literal] = {}
         self._values: dict[Bit, _Value] = {**_CONSTANTS}
-        for bit, literal in known.items():
-            self._values[bit] = _Value(literal, 0, literal in (FALSE, TRUE))
-        for bit, literal in (settings or {}).items():
-            self._values[bit] = _Value(literal, 0, True)
+        inputs = {bit: (literal, 0) for bit, literal in known.items()}
+        for bit, (literal, depth) in {**inputs, **(later or {})}.items():
+            self._values[bit] = _Value(literal, depth, literal in (FALSE, TRUE))
 
     def literal(self, bit: Bit) -> Literal:
         """Return what a bit computes."""

@@ -78,9 +78,7 @@ def whole_outputs(subject: Subject, fabric: Fabric) -> dict[str, list[Literal]]:
     outputs = Pipeline(fabric.aig, subject.main, subject.past_control(fabric.aig, known))
     # Scores say nothing that is not in the margin, and are long.
     shown = {port.name for port in subject.interface.outputs} - {"out_scores"}
-    return {
-        port: outputs.literals(bits) for port, bits in subject.main.ports.items() if port in shown
-    }
+    return {port: outputs.literals(bits) for port, bits in subject.results.items() if port in shown}
 
 
 def _margin(subject: Subject) -> list[Literal]:
@@ -91,7 +89,7 @@ def _margin(subject: Subject) -> list[Literal]:
 
 
 def _neuron(subject: Subject, fabric: Fabric, values: Words, name: str) -> int | None:
-    bits = subject.main.nets.get(name)
+    bits = subject.main.nets.get(f"classifier.{name}" if subject.has_loader else name)
     if bits is None or len(bits) != 2 or not all(fabric.pipeline.is_known(bit) for bit in bits):
         return None
     minus, plus = read_bits(values, fabric.pipeline.literals(bits), 0)

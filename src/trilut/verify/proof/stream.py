@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
 from trilut.verify.proof.design import Bit, BitNetlist, PipelineError
-from trilut.verify.proof.pipeline import Pipeline
+from trilut.verify.proof.machine import Machine, Step
 from trilut.verify.proof.specification import equal, signed_sum
 from trilut.verify.proof.subject import Subject
 from trilut.verify.proof.sweep import HARD_SOLVER, Sweeper
@@ -50,12 +50,12 @@ def advance_bit(subject: Subject) -> Bit:
 
 
 def _check_enables(subject: Subject) -> int:
-    """Prove that all registers outside control move together, and count them."""
+    """Prove that all registers outside control and the loader move together, and count them."""
     advance = advance_bit(subject)
     count = _check_registers(subject.main, advance)
     for block in subject.blocks:
         netlist = subject.block(block)
-        if block == "control" or not netlist.registers:
+        if block in ("control", "loader") or not netlist.registers:
             continue
         if subject.pins(block, "en")[0] != advance:
             raise PipelineError(f"Block {block!r} is not enabled by 'advance'")
@@ -70,19 +70,20 @@ def _check_registers(netlist: BitNetlist, enable: Bit) -> int:
     return len(netlist.registers)
 
 
+_WIRES = {
+    "in_valid": "in_valid",
+    "in_ready": "advance",
+    "out_ready": "out_ready",
+    "out_valid": "is_valid",
+    "rst": "rst",
+}
+_AXI_WIRES = {"m_axis_tready": "out_ready", "m_axis_tvalid": "is_valid", "rst": "rst"}
+
+
 def _check_wires(subject: Subject) -> None:
-    wires = {
-        "in_valid": "in_valid",
-        "in_ready": "advance",
-        "out_ready": "out_ready",
-        "out_valid": "is_valid",
-        "rst": "rst",
-    }
     for inner in ("i", "o"):
         subject.pins("control", inner)
-    for port, inner in wires.items():
-        if subject.main.ports[port] != subject.pins("control", inner):
-            raise PipelineError(f"Port {port!r} is not wired to {inner!r} of block 'control'")
+    subject.check_wires("control", _AXI_WIRES if subject.has_loader else _WIRES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,40 +103,20 @@ class _State:
 
 class _Control:
     def __init__(self, netlist: BitNetlist, depth: int):
+        self._machine = Machine("control", netlist, (*_FLAGS, *_RESULTS, _STAGES))
         self._netlist = netlist
         self._depth = depth
+        if len(netlist.nets[_STAGES]) != depth:
+            raise PipelineError(
+                f"Block 'control' has {len(netlist.nets[_STAGES])} stages, but the latency is "
+                f"{depth + 1} cycles"
+            )
         # Two results can wait behind the stages.
         self._width = (depth + 2).bit_length()
-        self._check_registers()
         self._aig = Aig()
         self._in_valid, self._out_ready = self._aig.inputs(2)
         self._state = self._free_state()
         self._shown: Number = []
-
-    def _check_registers(self) -> None:
-        """Check that control has the registers that it should have, and no others."""
-        nets, registers = self._netlist.nets, self._netlist.registers
-        names = (*_FLAGS, *_RESULTS, _STAGES)
-        for name in names:
-            if name not in nets:
-                raise PipelineError(f"Block 'control' has no register {name!r}")
-        if len(nets[_STAGES]) != self._depth:
-            raise PipelineError(
-                f"Block 'control' has {len(nets[_STAGES])} stages, but the latency is "
-                f"{self._depth + 1} cycles"
-            )
-        named: set[Bit] = set()
-        for bit in (bit for name in names for bit in nets[name]):
-            if bit not in registers:
-                raise PipelineError(f"{self._netlist.describe(bit)} is no register")
-            if bit in named:
-                raise PipelineError(f"{self._netlist.describe(bit)} is two registers of 'control'")
-            named.add(bit)
-        for bit in registers:
-            if bit not in named:
-                raise PipelineError(
-                    f"{self._netlist.describe(bit)} is a register that 'control' should not have"
-                )
 
     def prove(self) -> None:
         """Prove the invariant, and that results hold and the pipeline never stops for good."""
@@ -171,14 +152,9 @@ class _Control:
 
         Where there are none at all, nothing is promised before a reset: that is an empty pipeline.
         """
-        nets, initial = self._netlist.nets, self._netlist.initial
-        names = (*_FLAGS, _STAGES)
-        if not any(bit in initial for name in names for bit in nets[name]):
+        first = self._machine.first(self._aig, (*_FLAGS, _STAGES))
+        if first is None:
             return self._next(TRUE)
-        first = {
-            name: [int(initial[bit]) if bit in initial else self._aig.input() for bit in nets[name]]
-            for name in names
-        }
         is_valid, advance, turn, *full = (first[name][0] for name in _FLAGS)
         return dataclasses.replace(
             self._state,
@@ -272,27 +248,27 @@ class _Control:
         if {len(bits) for bits in wires} != {len(ports["o"])}:
             raise PipelineError("Results in block 'control' are of different widths")
         contents = [aig.inputs(len(bits)) for bits in wires]
-        pipeline = self._pipeline(aig.input(), *contents)
-        flags = [self._after(pipeline, bit) for name in (*_FLAGS, _STAGES) for bit in nets[name]]
+        step = self._step(aig.input(), *contents)
+        flags = [step.after(bit) for name in (*_FLAGS, _STAGES) for bit in nets[name]]
         if not {each >> 1 for column in contents for each in column}.isdisjoint(aig.cone(flags)):
             raise PipelineError("Block 'control' looks into results")
         sample = aig.inputs(3)
         ways = set()
         for place, own in enumerate(zip(*contents, strict=True)):
-            way = [self._after(pipeline, nets[name][place]) for name in _RESULTS]
-            way.append(pipeline.literal(ports["o"][place]))
+            way = [step.after(nets[name][place]) for name in _RESULTS]
+            way.append(step.now(ports["o"][place]))
             leaves = {mine >> 1: common for mine, common in zip(own, sample, strict=True)}
             ways.add(tuple(aig.substitute(way, leaves)))
         if len(ways) > 1:
             raise PipelineError("Bits of a result in block 'control' do not all go the same way")
 
-    def _pipeline(
+    def _step(
         self,
         reset: Literal,
         first: Sequence[Literal],
         second: Sequence[Literal],
         entering: Sequence[Literal],
-    ) -> Pipeline:
+    ) -> Step:
         """Return control in its present state, with the bits of both results and the next one."""
         now, nets, ports = self._state, self._netlist.nets, self._netlist.ports
         flags = (now.is_valid, now.advance, now.turn, *now.full)
@@ -306,7 +282,7 @@ class _Control:
             **dict(zip(nets["result_1"], second, strict=True)),
             **dict(zip(ports["i"], entering, strict=True)),
         }
-        return Pipeline(self._aig, self._netlist, known)
+        return self._machine.step(self._aig, known)
 
     def _slice(self, reset: Literal, last: Number, place: int) -> dict[str, list[Literal]]:
         """Return the next values of the registers when each bit of a result is one of a number.
@@ -315,16 +291,8 @@ class _Control:
         """
         nets, ports = self._netlist.nets, self._netlist.ports
         numbers = (*self._state.results, last)
-        pipeline = self._pipeline(reset, *([number[place]] * len(ports["o"]) for number in numbers))
-        after = {
-            name: [self._after(pipeline, bit) for bit in nets[name]] for name in (*_FLAGS, _STAGES)
-        }
-        after |= {name: [self._after(pipeline, nets[name][0])] for name in _RESULTS}
-        after["o"] = [pipeline.literal(ports["o"][0])]
+        step = self._step(reset, *([number[place]] * len(ports["o"]) for number in numbers))
+        after = {name: [step.after(bit) for bit in nets[name]] for name in (*_FLAGS, _STAGES)}
+        after |= {name: [step.after(nets[name][0])] for name in _RESULTS}
+        after["o"] = [step.now(ports["o"][0])]
         return after
-
-    def _after(self, pipeline: Pipeline, bit: Bit) -> Literal:
-        """Return what a register holds in the next cycle."""
-        register = self._netlist.registers[bit]
-        enable = pipeline.literal(register.enable) ^ (not register.enable_level)
-        return self._aig.choose(enable, pipeline.literal(register.d), pipeline.literal(bit))

@@ -22,7 +22,7 @@ def check_structure(subject: Subject) -> int:
     """
     _check_ports(subject)
     for block in subject.blocks:
-        if f"{subject.top}_{block}" not in subject.main.blocks:
+        if subject.blocks[block] not in subject.main.blocks:
             raise PipelineError(f"The top module has no block {block!r}")
         if subject.block(block).blocks:
             raise PipelineError(f"There is another block in block {block!r}")
@@ -42,8 +42,6 @@ def _check_ports(subject: Subject) -> None:
     outputs = output_ports(netlist.head, len(netlist.outputs), subject.interface.head_outputs)
     if (interface.inputs, interface.outputs) != (inputs, outputs):
         raise PipelineError("The interface is not that of the netlist")
-    if interface.axi is not None:
-        raise UnclearError("AXI4-Streams are not part of the proof")
     for port in interface.ports:
         if main.directions.get(port.name) != port.direction:
             raise PipelineError(f"The design has no {port.direction} port {port.name!r}")
@@ -51,7 +49,20 @@ def _check_ports(subject: Subject) -> None:
             raise PipelineError(
                 f"Port {port.name!r} has {len(main.ports[port.name])} bits, expected {port.width}"
             )
+    if subject.has_loader:
+        _check_constants(subject)
     expected = {port.name for port in interface.ports}
     for name, direction in main.directions.items():
         if direction != "output" and name not in expected:
             raise UnclearError(f"Port {name!r} is none that the proof knows")
+
+
+def _check_constants(subject: Subject) -> None:
+    """Check that a result is one beat, with zeros where it has no bits."""
+    ports = subject.main.ports
+    used = {at for places in subject.interface.result.values() for at in places}
+    for at, bit in enumerate(ports["m_axis_tdata"]):
+        if at not in used and bit != "0":
+            raise PipelineError(f"Bit {at} of port 'm_axis_tdata' is no part of a result and not 0")
+    if list(ports["m_axis_tlast"]) != ["1"]:
+        raise PipelineError("Port 'm_axis_tlast' is not always 1")

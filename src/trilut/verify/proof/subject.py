@@ -9,7 +9,7 @@ from trilut.circuit.head import Head
 from trilut.circuit.interface import HeadOutput, InputKind, Interface, VerilogModule
 from trilut.circuit.netlist import Netlist
 from trilut.files import read_bytes, write_atomically
-from trilut.verify.proof.aig import TRUE, Aig, Literal
+from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
 from trilut.verify.proof.design import Bit, BitNetlist, PipelineError, ShapeError, read_design
 from trilut.verify.proof.pipeline import Pipeline
 from trilut.verify.proof.text import check_text
@@ -32,9 +32,9 @@ class Subject:
         Name of the module with the ports.
     interface : Interface
         The ports that it should have.
-    blocks : tuple of str
-        ``control`` and, if there is a head and it is looked at by itself, ``groupsum`` and
-        ``argmax``.
+    blocks : mapping
+        The modules that are looked at by themselves: ``control``, ``groupsum`` and ``argmax`` if
+        there is a head, and ``loader`` if there are AXI4-Streams.
     modules : mapping
         The modules of the top and of its blocks; all else is part of the top module.
     """
@@ -42,7 +42,7 @@ class Subject:
     netlist: Netlist
     top: str
     interface: Interface
-    blocks: tuple[str, ...]
+    blocks: Mapping[str, str]
     modules: Mapping[str, BitNetlist]
 
     @property
@@ -52,8 +52,34 @@ class Subject:
 
     @property
     def latency(self) -> int:
-        """Clock cycles from a vector to its result."""
-        return self.interface.latency
+        """Clock cycles from a vector to its result; with a loader, from when it has the vector."""
+        return self.interface.latency - self.has_loader
+
+    @property
+    def has_loader(self) -> bool:
+        """Whether vectors come in packets."""
+        return self.interface.axi is not None
+
+    @property
+    def always_present(self) -> bool:
+        """Whether no feature can be missing."""
+        return self.interface.axi is not None and not self.interface.axi.presence_bits
+
+    @property
+    def vector(self) -> dict[str, Sequence[Bit]]:
+        """The bits of the top module that are a vector, by the names of input ports."""
+        if not self.has_loader:
+            return {port.name: self.main.ports[port.name] for port in self.interface.inputs}
+        bits = self.pins("loader", "vector")
+        return {name: [bits[at] for at in places] for name, places in self.interface.packet.items()}
+
+    @property
+    def results(self) -> dict[str, Sequence[Bit]]:
+        """The bits of the top module that are a result, by the names of output ports."""
+        if not self.has_loader:
+            return {port.name: self.main.ports[port.name] for port in self.interface.outputs}
+        bits = self.main.ports["m_axis_tdata"]
+        return {name: [bits[at] for at in places] for name, places in self.interface.result.items()}
 
     @property
     def margin_bits(self) -> int:
@@ -89,7 +115,7 @@ class Subject:
 
     def block(self, name: str) -> BitNetlist:
         """Return a block as a module of its own."""
-        return self.modules[f"{self.top}_{name}"]
+        return self.modules[self.blocks[name]]
 
     def pins(self, block: str, port: str) -> Sequence[Bit]:
         """Return the bits of the top module at a port of a block.
@@ -100,10 +126,22 @@ class Subject:
             If there is no such port, or nothing is connected to it.
         """
         inner = self.block(block).ports.get(port)
-        outer = self.main.blocks[f"{self.top}_{block}"].get(port)
+        outer = self.main.blocks[self.blocks[block]].get(port)
         if inner is None or outer is None or len(inner) != len(outer):
             raise PipelineError(f"Port {port!r} of block {block!r} is not connected")
         return outer
+
+    def check_wires(self, block: str, wires: Mapping[str, str]) -> None:
+        """Check that ports of the design are those of a block.
+
+        Raises
+        ------
+        PipelineError
+            If one is not.
+        """
+        for port, inner in wires.items():
+            if self.main.ports[port] != self.pins(block, inner):
+                raise PipelineError(f"Port {port!r} is not wired to {inner!r} of block {block!r}")
 
     def wiring(self, block: str) -> list[tuple[Bit, Bit]]:
         """Return the bits by which data enter a block, as it sees them and as the top does."""
@@ -131,12 +169,17 @@ class Subject:
         cuts : container of Bit
             As of :class:`Pipeline`.
         margin : sequence of Literal
-            What the port for the abstention margin carries, if the block has it.
+            What the port for the abstention margin carries when the last register of the block
+            takes a result, if the block has it.
         """
         netlist = self.block(block)
-        settings = dict(zip(netlist.ports.get(_MARGIN_PORT, ()), margin, strict=False))
         enable = dict.fromkeys(netlist.ports.get("en", ()), TRUE)
-        pipeline = Pipeline(aig, netlist, {**known, **enable}, cuts, settings)
+        later = {}
+        if margin and _MARGIN_PORT in netlist.ports:
+            before = self._depth(block) - 1
+            wires = zip(netlist.ports[_MARGIN_PORT], margin, strict=False)
+            later = {bit: (literal, before) for bit, literal in wires}
+        pipeline = Pipeline(aig, netlist, {**known, **enable}, cuts, later)
         outside = {
             outer: pipeline.literal(inner)
             for port, direction in netlist.directions.items()
@@ -144,6 +187,16 @@ class Subject:
             for inner, outer in zip(netlist.ports[port], self.pins(block, port), strict=True)
         }
         return pipeline, outside
+
+    def _depth(self, block: str) -> int:
+        """Return how many registers a vector passes in a block, whatever the margin is."""
+        aig, netlist = Aig(), self.block(block)
+        known = {inner: aig.input() for inner, _ in self.wiring(block)}
+        known |= dict.fromkeys(netlist.ports.get("en", ()), TRUE)
+        known |= dict.fromkeys(netlist.ports[_MARGIN_PORT], FALSE)
+        pipeline = Pipeline(aig, netlist, known)
+        outputs = (port for port, direction in netlist.directions.items() if direction == "output")
+        return max(pipeline.depth(bit) for port in outputs for bit in netlist.ports[port])
 
     def past_control(self, aig: Aig, known: Mapping[Bit, Literal]) -> dict[Bit, Literal]:
         """Add the results that leave control: those that enter it, bit for bit."""
@@ -213,9 +266,12 @@ def read_subject(
     source = work / "proof.v"
     write_atomically(source, f"{text}\n{design.models}")
     is_split = netlist.head is not None and not is_whole
-    blocks = ("control", "groupsum", "argmax") if is_split else ("control",)
-    kept = [f"{design.top}_{block}" for block in blocks]
-    modules = read_design(source, design.top, work, kept=kept)
+    core = f"{design.top}_classifier" if design.interface.axi else design.top
+    names = ("control", "groupsum", "argmax") if is_split else ("control",)
+    blocks = {name: f"{core}_{name}" for name in names}
+    if design.interface.axi:
+        blocks["loader"] = f"{design.top}_loader"
+    modules = read_design(source, design.top, work, kept=tuple(blocks.values()))
     if design.interface.input_kind is InputKind.TRITS:
         netlist = dataclasses.replace(netlist, encoder=None)
     return Subject(netlist, design.top, design.interface, blocks, modules)

@@ -64,22 +64,26 @@ def build_whole(subject: Subject) -> Whole:
         If the design is no pipeline.
     """
     aig, main = Aig(), subject.main
-    inputs = Inputs(aig, subject.netlist)
+    inputs = Inputs(aig, subject.netlist, always_present=subject.always_present)
     margin = aig.inputs(subject.margin_bits)
     nets = specification.gates(aig, subject.netlist, inputs.trits)
     expected = _expected(subject, aig, [nets[net] for net in subject.netlist.outputs], margin)
     known = {
         bit: literal
         for port, literals in inputs.ports.items()
-        for bit, literal in zip(main.ports[port], literals, strict=True)
+        for bit, literal in zip(subject.vector[port], literals, strict=True)
     }
     known[advance_bit(subject)] = TRUE
-    settings = dict(zip(main.ports.get("abstain_margin", ()), margin, strict=True))
-    pipeline = Pipeline(aig, main, known, settings=settings)
+    # The margin counts when a result enters the last stage, after which there is the control.
+    later = {
+        bit: (literal, subject.latency - 2)
+        for bit, literal in zip(main.ports.get("abstain_margin", ()), margin, strict=True)
+    }
+    pipeline = Pipeline(aig, main, known, later=later)
     bits = subject.pins("control", "i")
     after = dict(zip(subject.pins("control", "o"), pipeline.literals(bits), strict=True))
     outputs = Pipeline(aig, main, after)
-    results = {port: outputs.literals(main.ports[port]) for port in expected}
+    results = {port: outputs.literals(subject.results[port]) for port in expected}
     return Whole(aig, inputs, pipeline, bits, results, expected)
 
 

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas
 import pytest
 
 from trilut.data import Dataset
@@ -6,17 +7,6 @@ from trilut.errors import DataError
 
 X = np.arange(40.0).reshape(20, 2)
 Y = np.repeat([3, 7], 10)
-
-
-class Frame:
-    """What a data frame has: columns with names."""
-
-    def __init__(self, columns):
-        self.columns = list(columns)
-        self._values = np.stack([np.asarray(each, object) for each in columns.values()], axis=1)
-
-    def to_numpy(self):
-        return self._values
 
 
 def rows(split):
@@ -36,7 +26,7 @@ def test_arrays_are_split_class_by_class():
 
 def test_nothing_need_be_held_back():
     dataset = Dataset.from_arrays(X, Y, validation=0, test=0)
-    assert dataset.validation is dataset.train
+    np.testing.assert_array_equal(dataset.validation.x, dataset.train.x)
     assert len(dataset.train) == 20
     assert len(dataset.test) == 0
 
@@ -55,10 +45,11 @@ def test_weights_follow_their_samples():
     assert len(dataset.train) + len(dataset.validation) == 19
 
 
-def test_class_that_counts_nothing_is_none():
+def test_class_that_counts_nothing_stays_a_class():
     y = np.repeat(["a", "b", "c", "d"], 5)
-    weights = np.where(y == "b", 0.0, 1.0)
-    assert Dataset.from_arrays(X, y, weights=weights).class_names == ("a", "c", "d")
+    dataset = Dataset.from_arrays(X, y, weights=np.where(y == "b", 0.0, 1.0))
+    assert dataset.class_names == ("a", "b", "c", "d")
+    assert np.bincount(dataset.train.y).tolist() == [3, 0, 3, 3]
 
 
 @pytest.mark.parametrize(
@@ -76,12 +67,13 @@ def test_classes_have_names(labels, names):
     assert Dataset.from_arrays(X, y[:, None].astype(object)).class_names == names
 
 
-def test_frame_names_its_features():
-    frame = Frame({"a": [1, None] * 10, "b": [0.5, "2"] * 10})
-    dataset = Dataset.from_arrays(frame, Y, validation=0, test=0)
-    assert dataset.feature_names == ("a", "b")
-    assert sorted(map(tuple, dataset.train.x.tolist()), key=str)[0] == (1.0, 0.5)
+def test_frame_is_taken_by_its_columns():
+    frame = pandas.DataFrame({"a": [1, None] * 10, "b": ["x", "y"] * 10})
+    dataset = Dataset.from_arrays(frame, Y, weights=np.arange(20.0), validation=0, test=0)
+    assert dataset.feature_names == ("a", "b=y")
+    assert len(dataset.train) == 19
     assert np.isnan(dataset.train.x[:, 0]).sum() == 10
+    assert set(dataset.train.weights) == set(range(1, 20))
 
 
 def test_bytes_stay_bytes():
@@ -104,8 +96,7 @@ class Sparse:
         (X[:0], Y[:0], "X has shape (0, 2), expected at least one sample and one feature"),
         (Sparse(), Y, "X is a sparse matrix, expected a dense array such as X.toarray()"),
         ([["red", 1]] * 20, Y, "X has 'red' in the feature 'feature_0', expected numbers"),
-        (Frame({"a": [1] * 20, "city": ["Rome"] * 20}), Y,
-         "X has 'Rome' in the feature 'city', expected numbers"),
+        (pandas.DataFrame({"a": [1, 2]}), [0, 1, 1], "X has 2 samples but y has 3 labels"),
         (np.full((20, 1), 1j), Y, "X has 1j in the feature 'feature_0', expected numbers"),
         (X, Y[:-1], "X has 20 samples but y has 19 labels"),
         (X, np.stack([Y, Y], axis=1), "y has shape (20, 2), expected one label for each sample"),
@@ -113,6 +104,7 @@ class Sparse:
         (X, ["a"] * 19 + [None], "y has None for sample 19, expected its class"),
         (X, np.array(["a"] * 19 + [1], object), "y mixes int and str, expected labels of one type"),
         (X, ["a"] * 20, "y has the one class 'a', expected at least 2 classes"),
+        (X, X[:, 0] + 0.5, "y has 20 different numbers such as 0.5, expected classes"),
         (np.full((20, 1), np.inf), Y,
          "Sample 0 feature 0 is inf, expected a finite number, or NaN if it is missing"),
     ],
@@ -129,7 +121,7 @@ def test_what_cannot_be_used(x, y, message):
         ([1.0], r"Weights have shape \(1,\), expected \(20,\)"),
         (np.full(20, -1.0), r"Weight of sample 0 is -1\.0, expected 0 or more"),
         (np.full(20, np.nan), r"Weight of sample 0 is nan, expected 0 or more"),
-        (np.zeros(20), r"All weights are 0, expected one that is not"),
+        (np.zeros(20), r"All weights are zero, expected one that is not"),
     ],
 )
 def test_weights_that_cannot_be_used(weights, message):
@@ -142,11 +134,14 @@ def test_names_of_another_number():
         Dataset.from_arrays(X, Y, feature_names=["only"])
 
 
-def test_two_columns_of_one_name():
-    frame = Frame({"a": [1] * 20, "b": [2] * 20})
-    frame.columns = ["a", "a"]
-    with pytest.raises(DataError, match=r"^X has two columns 'a', expected different names$"):
-        Dataset.from_arrays(frame, Y)
+@pytest.mark.parametrize("shares", [(-0.1, 0.2), (0.5, 0.5)])
+def test_shares_that_leave_nothing(shares):
+    message = (
+        rf"^Shares for validation and test are {shares[0]} and {shares[1]}, "
+        r"expected 0 or more, and less than 1 together$"
+    )
+    with pytest.raises(DataError, match=message):
+        Dataset.from_arrays(X, Y, validation=shares[0], test=shares[1])
 
 
 def test_too_few_samples_to_split():

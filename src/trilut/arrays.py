@@ -12,31 +12,16 @@ __all__ = [
     "array_names",
     "as_features",
     "as_labels",
+    "as_numbers",
     "as_weights",
     "class_texts",
-    "column_names",
     "is_frame",
 ]
 
 
 def is_frame(x: object) -> bool:
-    """Return whether something is a table with named columns, of pandas, polars or the like."""
-    return hasattr(x, "columns") and hasattr(x, "to_numpy")
-
-
-def column_names(x: Any) -> tuple[str, ...]:
-    """Return the names of the columns of a frame.
-
-    Raises
-    ------
-    DataError
-        If two columns have the same name.
-    """
-    names = tuple(str(name) for name in x.columns)
-    for column, name in enumerate(names):
-        if name in names[:column]:
-            raise DataError(f"X has two columns {name!r}, expected different names")
-    return names
+    """Return whether something is a data frame, of pandas, polars or the like."""
+    return hasattr(x, "columns") and not isinstance(x, np.ndarray)
 
 
 def array_names(num_features: int) -> tuple[str, ...]:
@@ -52,9 +37,7 @@ def as_features(x: Any) -> NDArray[np.float64 | np.uint8]:
     DataError
         If they have another shape, or one is no number.
     """
-    if hasattr(x, "toarray"):
-        raise DataError("X is a sparse matrix, expected a dense array such as X.toarray()")
-    array = np.asarray(x.to_numpy() if is_frame(x) else x)
+    array = as_numbers(x)
     if array.ndim != 2:
         hint = "; X.reshape(-1, 1) has one feature, X.reshape(1, -1) one sample"
         raise DataError(
@@ -62,12 +45,32 @@ def as_features(x: Any) -> NDArray[np.float64 | np.uint8]:
         )
     if 0 in array.shape:
         raise DataError(f"X has shape {array.shape}, expected at least one sample and one feature")
-    if array.dtype == np.uint8:
+    return array if array.dtype == np.uint8 else array.astype(np.float64, copy=False)
+
+
+def as_numbers(x: Any) -> NDArray[Any]:
+    """Return an array of numbers of any shape, as they are; what else can mean numbers, as such.
+
+    Raises
+    ------
+    DataError
+        If it is a data frame, whose columns have to be found by name, or sparse, or one is no
+        number.
+    """
+    if is_frame(x):
+        raise DataError("X is a data frame, expected an array; Netlist.predict takes either")
+    if hasattr(x, "toarray"):
+        raise DataError("X is a sparse matrix, expected a dense array such as X.toarray()")
+    try:
+        array = np.asarray(x)
+    except ValueError as error:
+        raise DataError("X has rows of different lengths, expected a table of numbers") from error
+    if array.dtype.kind in "biuf" or array.size == 0:
         return array
-    if array.dtype.kind in "biuf":
-        return array.astype(np.float64, copy=False)
-    names = column_names(x) if is_frame(x) else array_names(array.shape[1])
-    return np.stack([_numbers(array[:, n], name) for n, name in enumerate(names)], axis=1)
+    rows = array.reshape(-1, array.shape[-1] if array.ndim else 1)
+    columns = zip(rows.T, array_names(rows.shape[1]), strict=True)
+    numbers = np.stack([_numbers(column, name) for column, name in columns], axis=1)
+    return numbers.reshape(array.shape)
 
 
 def _numbers(column: NDArray[Any], name: str) -> NDArray[np.float64]:
@@ -102,7 +105,8 @@ def as_labels(y: Any, num_samples: int) -> tuple[NDArray[Any], NDArray[np.int64]
     Raises
     ------
     DataError
-        If there is not one label a sample, or one is missing, or labels cannot be ordered.
+        If there is not one label a sample, one is missing, there is one class only, or labels are
+        measured numbers or cannot be ordered.
     """
     labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -119,6 +123,12 @@ def as_labels(y: Any, num_samples: int) -> tuple[NDArray[Any], NDArray[np.int64]
     except TypeError:
         kinds = sorted({type(label).__name__ for label in labels})
         raise DataError(f"y mixes {' and '.join(kinds)}, expected labels of one type") from None
+    if len(classes) < 2:
+        raise DataError(f"y has the one class {classes.tolist()[0]!r}, expected at least 2 classes")
+    if labels.dtype.kind == "f" and (labels % 1).any() and len(classes) > max(2, num_samples // 2):
+        raise DataError(
+            f"y has {len(classes)} different numbers such as {labels[0]}, expected classes"
+        )
     return classes, numbers.astype(np.int64)
 
 
@@ -136,7 +146,7 @@ def as_weights(weights: Any, num_samples: int) -> NDArray[np.float64]:
     for sample in np.flatnonzero(~(np.isfinite(array) & (array >= 0))):
         raise DataError(f"Weight of sample {sample} is {array[sample]}, expected 0 or more")
     if not array.any():
-        raise DataError("All weights are 0, expected one that is not")
+        raise DataError("All weights are zero, expected one that is not")
     return array
 
 

@@ -1,0 +1,129 @@
+"""The bench of designs between AXI4-Streams, with a port for the abstention margin."""
+
+import dataclasses
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from circuits import random_netlist
+
+from trilut import sim
+from trilut.errors import ToolError
+from trilut.hdl import HardwareOptions, write_verilog
+from trilut.sim import ViolationKind, stimulus, verify_rtl
+
+pytestmark = pytest.mark.sim
+
+NET = random_netlist(4, num_inputs=8, num_gates=10, num_outputs=6, num_classes=2, with_encoder=True)
+# What replaces what in the Verilog while a fault acts, and what the bench must see of it.
+FAULTS = {
+    "ends a beat early": (r"(assign _\d+_ = )(count == )(\d'h\w+);", r"\g<1>count == (@ ? 0 : \3);",
+                          {ViolationKind.FRAMING}),
+    "count is not reset": (r"(if \()(rst)(\) count)", r"\1(rst & !@)\3", {ViolationKind.FRAMING}),
+    "a vector does not wait": (r"(assign beat_ready = )(.*?);", r"\1@ | (\2);",
+                               {ViolationKind.LOST}),
+    "two bits swapped": (r"(register <= \{ )beat,",
+                         r"\1@ ? { beat[7:2], beat[0], beat[1] } : beat,", set()),
+    "no framing error": (r"(else framing_error <= )(\w+);", r"\1\2 & !@;",
+                         {ViolationKind.FRAMING}),
+    "vector not reset": (r"(if \()(rst)(\) vector_valid)", r"\1(rst & !@)\3",
+                         {ViolationKind.LEFTOVER, ViolationKind.EXTRA}),
+    "margin is ignored": (r"(margin < )abstain_margin", r"\1(@ ? 3'h2 : abstain_margin)", set()),
+    "result is not held": (r"(assign m_axis_tlast = )1'h1",
+                           r"\1!(@ & !m_axis_tready)", {ViolationKind.UNSTABLE}),
+}  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Built:
+    """A simulation that is built already, with a number that chooses a fault."""
+
+    name = "verilator"
+    simulator: sim.Simulator
+    program: Path
+    fault: int = 0
+
+    @property
+    def version(self):
+        return self.simulator.version
+
+    @property
+    def environment(self):
+        return self.simulator.environment
+
+    def arguments(self, seed):
+        return [*self.simulator.arguments(seed), f"+fault={self.fault}"]
+
+    def build(self, design, directory, *, timeout):
+        shutil.copy(self.program, directory / design.top)
+
+
+def with_faults(text):
+    for number, (pattern, by, _) in enumerate(FAULTS.values(), start=1):
+        text, count = re.subn(pattern, by.replace("@", f"(fault == {number})"), text)
+        assert count
+    declared = 'reg [31:0] fault = 0; initial if (!$value$plusargs("fault=%d", fault)) fault = 0;'
+    return re.sub(r"(\nmodule [^;]*;)", rf"\1 {declared}", text)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    out = tmp_path_factory.mktemp("axi")
+    options = HardwareOptions(axi_beat_bits=8, margin_port=True)
+    design = write_verilog(NET, out, options)
+    header, start, text = design.path.read_text().partition("\nmodule ")
+    design.path.write_text(header + with_faults(start + text))
+    simulator = sim.find_simulator("verilator")
+    directory = out / "build"
+    directory.mkdir()
+    simulator.build(design, directory, timeout=600.0)
+    return design, Built(simulator, directory / design.top)
+
+
+def regression(built, fault, out, seed=0):
+    design, simulator = built
+    vectors = stimulus(NET, None, np.random.default_rng(seed), num_random=600)
+    chosen = dataclasses.replace(simulator, fault=fault)
+    return verify_rtl(NET, design, vectors, out=out, seed=seed, simulator=chosen)
+
+
+def test_right_design_passes(built, tmp_path):
+    result = regression(built, 0, tmp_path)
+    assert result.passed
+    assert result.resets > 5
+    assert result.cycles > design_beats(built) * sum(result.num_checked.values())
+
+
+def design_beats(built):
+    assert built[0].interface.num_beats > 1
+    return built[0].interface.num_beats
+
+
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))]
+)
+def test_wrong_designs_are_seen(built, tmp_path, name, seed):
+    result = regression(built, list(FAULTS).index(name) + 1, tmp_path, seed)
+    assert not result.passed
+    kinds = FAULTS[name][2]
+    assert set(result.num_violations) & kinds if kinds else result.num_mismatches
+
+
+def test_two_drivers_are_an_error(tmp_path):
+    design = write_verilog(NET, tmp_path)
+    text = design.path.read_text()
+    path = tmp_path / "two.v"
+    vectors = stimulus(NET, None, np.random.default_rng(0), num_random=10)
+    path.write_text(
+        re.sub(r"(\nmodule trilut_top\([^;]*;)", r"\1 assign out_margin[0] = 1'b0;", text)
+    )
+    with pytest.raises(
+        ToolError,
+        match=r"^verilator failed with status 1 in step 'verilate': %Error-MULTIDRIVEN: design.v:"
+        r"\d+:\d+: Bit \[0\] of signal '(trilut_top\.)?out_margin' have multiple combinational "
+        r"drivers\..*$",
+    ):
+        verify_rtl(NET, dataclasses.replace(design, path=path), vectors, out=tmp_path)
