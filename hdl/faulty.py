@@ -13,7 +13,7 @@ from trilut.hdl.design import Design
 from trilut.hdl.fabric import LayerFaults, layer_verilog
 from trilut.hdl.lint import LINT_OFF, LINT_ON
 
-__all__ = ["SELECT_BITS", "argument_wrapper", "select_signal", "write_faulty"]
+__all__ = ["SELECT_BITS", "select_signal", "select_wrapper", "write_faulty"]
 
 SELECT_BITS = 32
 """Width of the input ``select``."""
@@ -77,16 +77,13 @@ def _wrapper(design: Design) -> str:
     return _around(design, _wrapper_name(design), [select], [], [])
 
 
-def argument_wrapper(design: VerilogModule, name: str) -> str:
+def select_wrapper(design: VerilogModule, name: str) -> str:
     """Return a module around a design that has an input ``select`` itself.
 
-    Its ports are those of the design. ``select`` is what the simulator's argument ``+select=N``
-    says, and 0 without one; so any bench can simulate any fault.
+    Its ports are those of the design. ``select`` is a register that a bench can set; it starts
+    with 0.
     """
-    lines = [
-        f"  reg [{SELECT_BITS - 1}:0] select;",
-        '  initial if (!$value$plusargs("select=%d", select)) select = 0;',
-    ]
+    lines = [f"  reg [{SELECT_BITS - 1}:0] select /* verilator public_flat_rw */ = 0;"]
     return _around(design, name, [], lines, ["    .select(select)"])
 
 

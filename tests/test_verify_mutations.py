@@ -133,7 +133,7 @@ def test_a_campaign_simulates_and_proves_each_mutant(design, structure, tmp_path
     ]
     drawn = [chosen(structure, *mistake) for mistake in mistakes]
     vectors = sim.stimulus(design.netlist, None, np.random.default_rng(0), num_random=200)
-    results = DesignCampaign(design, drawn, vectors, tmp_path).results()
+    results = DesignCampaign(design, drawn, {0: vectors}, tmp_path).results()
     assert [(each.is_killed, each.opinion) for each in results] == [(True, Opinion.REFUSED)] * 2
     assert [each.text for each in results] == [each.text for each in drawn]
     assert [each.is_equivalent for each in results] == [False, False]

@@ -57,11 +57,15 @@ class Job:
         Of the pauses and the resets.
     origins : mapping
         Number of vectors of each origin, in the order of the model.
+    selects : tuple of int
+        Faults to choose one after the other, in a design that has a register ``select`` for them.
+        Of each is only asked whether it shows.
     """
 
     interface: Interface
     seed: int
     origins: Mapping[str, int]
+    selects: tuple[int, ...] = ()
 
     @property
     def latency(self) -> int:
@@ -81,7 +85,8 @@ class Job:
     def read(cls, path: Path) -> Self:
         """Read a job that :meth:`write` wrote."""
         job = json.loads(path.read_text())
-        return cls(Interface.from_dict(job["interface"]), job["seed"], job["origins"])
+        interface = Interface.from_dict(job["interface"])
+        return cls(interface, job["seed"], job["origins"], tuple(job["selects"]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,7 @@ from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.head import Decisions
 from trilut.circuit.interface import HeadOutput, Interface, Vectors, VerilogModule
 from trilut.circuit.netlist import Netlist
-from trilut.errors import DataError, NetlistError
+from trilut.errors import DataError, NetlistError, ToolError
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.identifier import check_identifier
 from trilut.sim.bench.job import JOB_VARIABLE, Job, Model, ViolationKind
@@ -24,7 +24,17 @@ from trilut.sim.bench.simulator import Simulator, child_tool, find_simulator
 from trilut.sim.engines.dispatch import classify, evaluate, input_trits
 from trilut.tools import run
 
-__all__ = ["Mismatch", "RegressionResult", "Violation", "reference_model", "verify_rtl"]
+__all__ = [
+    "Mismatch",
+    "RegressionResult",
+    "Violation",
+    "faults_seen",
+    "reference_model",
+    "verify_rtl",
+]
+
+# A simulation of few faults ends in time, and of many the start does not matter.
+_FAULTS_A_RUN = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +191,55 @@ def verify_rtl(
     say(f"Simulating {len(model):,} vectors")
     report, run_seconds = _simulate(tool, design.top, job, model, directory, timeout)
     return _result(job, report, tool, build_seconds, run_seconds)
+
+
+def faults_seen(
+    netlist: Netlist,
+    design: VerilogModule,
+    vectors: Mapping[str, Vectors],
+    selects: Sequence[int],
+    *,
+    program: Path,
+    out: Path,
+    seed: int,
+    simulator: Simulator,
+    timeout: float = 1800.0,
+) -> list[bool]:
+    """Say of faults that a design can choose from whether a regression sees them.
+
+    Parameters
+    ----------
+    design : VerilogModule
+        The design, with a register ``select`` in its top module.
+    selects : sequence of int
+        The faults; 0 is none.
+    program : Path
+        The simulation of the design, built.
+    netlist, vectors, out, seed, simulator, timeout
+        As of :func:`verify_rtl`; the time is that of a few faults.
+
+    Raises
+    ------
+    DataError
+        If the vectors do not fit the netlist.
+    """
+    model = reference_model(netlist, list(vectors.values()), seed, design.interface)
+    origins = {origin: len(group) for origin, group in vectors.items()}
+    directory = make_directory(out.absolute() / "simulation")
+    shutil.copy(program, directory / design.top)
+    results = directory / "job.results.json"
+    seen: list[bool] = []
+    while len(seen) < len(selects):
+        part = tuple(selects[len(seen) : len(seen) + _FAULTS_A_RUN])
+        results.unlink(missing_ok=True)
+        job = Job(design.interface, seed, origins, part)
+        try:
+            report, _ = _simulate(simulator, design.top, job, model, directory, timeout)
+            seen += report["seen"]
+        except ToolError:
+            # One of them has brought the simulator down, or does not come to an end.
+            seen += [*(json.loads(results.read_text())["seen"] if results.exists() else ()), True]
+    return seen
 
 
 def reference_model(

@@ -99,6 +99,7 @@ def mutate_file(
     num_random: int = 10_000,
     options: HardwareOptions | None = None,
     seed: int = 0,
+    num_seeds: int = 1,
     output: Path | None = None,
 ) -> "list[KindResult]":
     """Make mistakes of several kinds in the hardware of a netlist, and count what sees them.
@@ -112,6 +113,9 @@ def mutate_file(
         What to try.
     count : int
         Mutants to draw of each kind.
+    num_seeds : int
+        How often the regression runs, each time with another seed; a mutant is killed if each of
+        them sees it. Of wrong table entries others are drawn each time.
     path, data, num_random, options, seed, output
         As of :func:`campaign_file`.
 
@@ -125,23 +129,31 @@ def mutate_file(
     from trilut.verify.campaigns import MutationResult
     from trilut.verify.cells import read_structure
     from trilut.verify.coverage import measure_coverage
-    from trilut.verify.design_campaign import DesignCampaign, kind_results, table_result
+    from trilut.verify.design_campaign import DesignCampaign, kind_results, table_result, total
     from trilut.verify.mutations import draw_mutations
 
     results = []
+    seeds = range(seed, seed + num_seeds)
     if MutationKind.TABLE in kinds:
-        tables = campaign_file(
-            path,
-            "mutants",
-            count=count,
-            data=data,
-            num_random=num_random,
-            options=options,
-            seed=seed,
-            output=output,
+        tables = [
+            campaign_file(
+                path,
+                "mutants",
+                count=-(-count // num_seeds),
+                data=data,
+                num_random=num_random,
+                options=options,
+                seed=each,
+                output=output,
+            )
+            for each in seeds
+        ]
+        results.append(
+            total(
+                str(MutationKind.TABLE),
+                [table_result(each) for each in tables if isinstance(each, MutationResult)],
+            )
         )
-        assert isinstance(tables, MutationResult)
-        results.append(table_result(tables))
     chosen = [kind for kind in DESIGN_KINDS if kind in kinds]
     if not chosen:
         return results
@@ -152,12 +164,14 @@ def mutate_file(
         stage.step("building")
         out = output or Path(scratch)
         design = write_verilog(netlist, out, options)
-        vectors = stimulus(netlist, samples, np.random.default_rng(seed), num_random=num_random)
-        _, directed = measure_coverage(netlist, vectors)
-        vectors |= {} if directed is None else {"directed": directed}
+        vectors = {}
+        for each in seeds:
+            groups = stimulus(netlist, samples, np.random.default_rng(each), num_random=num_random)
+            _, directed = measure_coverage(netlist, groups)
+            vectors[each] = groups | ({} if directed is None else {"directed": directed})
         rng = np.random.default_rng(seed)
         mutations = draw_mutations(read_structure(design, out), chosen, count, rng)
         campaign = DesignCampaign(design, mutations, vectors, out / "mutants")
-        found = campaign.results(seed=seed, progress=stage.update)
+        found = campaign.results(progress=stage.update)
         stage.finish(f"{sum(each.is_killed for each in found):,} of {len(found):,} mutants seen")
     return [*results, *kind_results(found)]

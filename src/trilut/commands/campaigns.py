@@ -61,6 +61,14 @@ def add_campaign(commands: Any) -> None:
     )
     parser.add_argument("--seed", metavar="N", type=seed, default=0, help="seed of all chance")
     parser.add_argument(
+        "--seeds",
+        metavar="N",
+        type=positive,
+        default=1,
+        help="how often mutants of --kind meet the regression, each time with another seed; one "
+        "is killed if it is seen each time (default: %(default)s)",
+    )
+    parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path, help="directory that keeps the faulty design"
     )
     add_json(parser)
@@ -134,6 +142,7 @@ def _mutate(args: argparse.Namespace) -> None:
         num_random=args.random,
         options=hardware_options(args),
         seed=args.seed,
+        num_seeds=args.seeds,
         output=args.output,
     )
     table = mutant_table(f"{args.net.name}: mutants", results)

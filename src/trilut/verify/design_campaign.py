@@ -1,6 +1,6 @@
 """A campaign of whole designs: which mutants the levels ``rtl`` and ``formal`` refuse.
 
-All mutants but those with a second driver are in one simulation, and an argument chooses the one
+All mutants but those with a second driver are in one simulation, and a register chooses the one
 that acts; so a campaign compiles twice. The proof reads a file for each mutant.
 """
 
@@ -20,14 +20,15 @@ from trilut.circuit.netlist import Netlist
 from trilut.errors import NetlistError, ToolError
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.hdl.design import Design
-from trilut.hdl.faulty import argument_wrapper
-from trilut.sim.bench.regression import reference_model, verify_rtl
+from trilut.hdl.faulty import select_wrapper
+from trilut.sim.bench.regression import faults_seen, reference_model, verify_rtl
 from trilut.sim.bench.rtl import RtlModel, build_rtl
 from trilut.sim.bench.simulator import Simulator, find_simulator
 from trilut.sim.equivalence import all_inputs
 from trilut.verify.campaigns import MutationResult
 from trilut.verify.cells import Structure, read_structure, write_structures
 from trilut.verify.kinds import MutationKind
+from trilut.verify.model_check import differs
 from trilut.verify.mutations import Mutation
 from trilut.verify.proof.design import PipelineError, read_design
 from trilut.verify.proof.equivalence import prove_equivalence
@@ -40,6 +41,7 @@ __all__ = [
     "Opinion",
     "kind_results",
     "table_result",
+    "total",
 ]
 
 _TIMEOUT = 1800.0
@@ -72,7 +74,7 @@ class MutantResult:
     text : str
         What is wrong where.
     is_killed : bool
-        Whether the regression saw it.
+        Whether the regression saw it, with every seed.
     opinion : Opinion
         What the proof says.
     reason : str
@@ -80,7 +82,8 @@ class MutantResult:
     is_equivalent : bool
         Whether it is proven to do in every cycle what the design does, or to compute the netlist.
     is_hidden : bool
-        Whether no input at all shows it, though it is not what the proof asks for.
+        Whether no input, or no run of so many cycles, shows it, though it is not what the proof
+        asks for.
     """
 
     kind: MutationKind
@@ -107,8 +110,8 @@ class KindResult:
     num_killed, num_refused : int
         Number of the others that the regression saw, and that the proof did not pass.
     num_hidden : int
-        Number of those that no input at all shows, though the proof does not pass them: scores that
-        never occur would be judged wrongly.
+        Number of those that nothing shows, though the proof does not pass them: scores that never
+        occur would be judged wrongly, or a register is another that does not matter.
     missed : tuple of str
         Those that the regression did not see, though they are not hidden.
     believed : tuple of str
@@ -152,6 +155,20 @@ def table_result(result: MutationResult) -> KindResult:
     )
 
 
+def total(kind: str, results: Sequence[KindResult]) -> KindResult:
+    """Add what came of several campaigns."""
+    return KindResult(
+        kind,
+        sum(result.num_mutants for result in results),
+        sum(result.num_equivalent for result in results),
+        sum(result.num_killed for result in results),
+        sum(result.num_refused for result in results),
+        sum(result.num_hidden for result in results),
+        tuple(text for result in results for text in result.missed),
+        tuple(text for result in results for text in result.believed),
+    )
+
+
 def _kind_result(kind: MutationKind, results: Sequence[MutantResult]) -> KindResult:
     faults = [result for result in results if not result.is_equivalent]
     refused = [result for result in faults if result.opinion is Opinion.REFUSED]
@@ -177,7 +194,8 @@ class DesignCampaign:
     mutations : sequence of Mutation
         What to try.
     vectors : mapping
-        The regression, by origin, as :func:`trilut.sim.stimulus` gives it.
+        The regression of each seed: vectors by origin, as :func:`trilut.sim.stimulus` gives them.
+        The seed is that of the pauses and resets, too.
     out : Path
         Directory for the mutants, the builds and the logs.
 
@@ -191,68 +209,109 @@ class DesignCampaign:
         self,
         design: Design,
         mutations: Sequence[Mutation],
-        vectors: Mapping[str, Vectors],
+        vectors: Mapping[int, Mapping[str, Vectors]],
         out: Path,
     ):
         self._design = design
         self._mutations = mutations
         self._vectors = vectors
         self._out = make_directory(out)
-        self._joined = _joined(vectors)
-        self._expected = _reference(design.netlist, self._joined, design.interface)
+        self._joined = {seed: _joined(groups) for seed, groups in vectors.items()}
+        self._expected = {
+            seed: _reference(design.netlist, joined, design.interface)
+            for seed, joined in self._joined.items()
+        }
         structure = read_structure(design, self._out)
         self._paths = [self._out / f"mutant_{number}.v" for number in range(1, len(mutations) + 1)]
         selectable = self._write(structure)
-        build_rtl(design.netlist, selectable, out=out / "library", has_select=True)
-        self._library = (out / "library" / "model.so").absolute()
+        interface = design.interface
+        self._library: Path | None = None
+        if interface.axi is None and interface.margin is None:
+            build_rtl(design.netlist, selectable, out=out / "library", has_select=True)
+            self._library = (out / "library" / "model.so").absolute()
         self._build(selectable)
-        if self._sees_values(0, self._joined, self._expected) or self._sees_traffic(0, seed=0):
+        if any(self._sees_traffic([0], seed)[0] for seed in vectors):
             raise ToolError("The design is not what its netlist says, without any mutation")
 
-    def result(self, index: int, *, seed: int = 0) -> MutantResult:
-        """Simulate and prove one mutant, by its place."""
+    def results(self, *, progress: Callable[[int, int], None] | None = None) -> list[MutantResult]:
+        """Prove and simulate all mutants."""
+        count = len(self._mutations)
+        reasons = []
+        for index in range(count):
+            reasons.append(self.objection(index))
+            if progress:
+                progress(index + 1, 2 * count)
+        seen = self._seen()
+        results = []
+        for index in range(count):
+            results.append(self._result(index, reasons[index], [by[index] for by in seen]))
+            if progress:
+                progress(count + index + 1, 2 * count)
+        return results
+
+    def _result(self, index: int, reason: str, seen: Sequence[bool]) -> MutantResult:
         mutation = self._mutations[index]
-        is_killed = self.is_killed(index, seed=seed)
-        reason = self.objection(index)
         is_proven = not reason
-        is_equivalent = not is_killed and (is_proven or self._is_same(self._paths[index]))
+        is_equivalent = not any(seen) and (is_proven or self._is_same(self._paths[index]))
         return MutantResult(
             mutation.kind,
             mutation.text,
-            is_killed,
+            all(seen),
             Opinion.PROVEN if is_proven else Opinion.REFUSED,
             reason,
             is_equivalent,
-            not is_killed and not is_equivalent and self._is_hidden(index),
+            not any(seen) and not is_equivalent and self._is_hidden(index),
         )
 
-    def results(
-        self, *, seed: int = 0, progress: Callable[[int, int], None] | None = None
-    ) -> list[MutantResult]:
-        """Simulate and prove all mutants."""
-        results = []
-        for index in range(len(self._mutations)):
-            results.append(self.result(index, seed=seed))
-            if progress:
-                progress(index + 1, len(self._mutations))
-        return results
-
-    def is_killed(self, index: int, *, seed: int = 0) -> bool:
-        """Say whether the regression sees a mutant.
+    def _seen(self) -> list[list[bool]]:
+        """Say for each seed which mutants its regression sees.
 
         A mistake in values is first looked for at full speed, with the same vectors; what that does
         not show goes through the bench, with its pauses and resets.
         """
-        mutation = self._mutations[index]
-        if not mutation.is_selectable:
-            mutant = replace(self._design, path=self._paths[index])
-            return self._is_seen(mutant, find_simulator(), seed)
-        number = index + 1
-        if mutation.kind in _VALUE_KINDS and self._sees_values(
-            number, self._joined, self._expected
-        ):
-            return True
-        return self._sees_traffic(number, seed)
+        drivers = {
+            index: self._sees_alone(index)
+            for index, mutation in enumerate(self._mutations)
+            if not mutation.is_selectable
+        }
+        by_seed = []
+        for place, seed in enumerate(self._vectors):
+            seen = {index: each[place] for index, each in drivers.items()}
+            for index, mutation in enumerate(self._mutations):
+                if mutation.kind in _VALUE_KINDS and self._sees_values(
+                    index + 1, self._joined[seed], self._expected[seed]
+                ):
+                    seen[index] = True
+            left = [index for index in range(len(self._mutations)) if index not in seen]
+            traffic = self._sees_traffic([index + 1 for index in left], seed)
+            seen |= dict(zip(left, traffic, strict=True))
+            by_seed.append([seen[index] for index in range(len(self._mutations))])
+        return by_seed
+
+    def _sees_traffic(self, numbers: Sequence[int], seed: int) -> list[bool]:
+        return faults_seen(
+            self._design.netlist,
+            self._bench,
+            self._vectors[seed],
+            numbers,
+            program=self._program,
+            out=self._out / "regression",
+            seed=seed,
+            simulator=self._simulator,
+        )
+
+    def _sees_alone(self, index: int) -> list[bool]:
+        """Say for each seed whether a mutant is seen that cannot be one of many."""
+        mutant = VerilogModule(
+            self._paths[index], self._design.top, self._design.interface, self._design.models
+        )
+        directory = make_directory(self._out / "alone")
+        try:
+            self._simulator.build(mutant, directory, timeout=_TIMEOUT)
+        except ToolError:
+            return [True] * len(self._vectors)
+        built = _Built(self._simulator, directory / mutant.top)
+        return [self._is_seen(mutant, built, seed) for seed in self._vectors]
 
     def objection(self, index: int) -> str:
         """Return why the proof does not pass a mutant; empty if it does."""
@@ -280,10 +339,10 @@ class DesignCampaign:
         return VerilogModule(path, design.top, design.interface, design.models)
 
     def _build(self, selectable: VerilogModule) -> None:
-        """Build the simulation in which an argument chooses the mutant."""
+        """Build the simulation in which a register chooses the mutant."""
         top = f"{selectable.top}_mutants"
         path = self._out / "bench.v"
-        text = read_bytes(selectable.path).decode() + argument_wrapper(selectable, top)
+        text = read_bytes(selectable.path).decode() + select_wrapper(selectable, top)
         write_atomically(path, text)
         self._bench = VerilogModule(path, top, selectable.interface, selectable.models)
         self._simulator = find_simulator()
@@ -292,12 +351,19 @@ class DesignCampaign:
         self._program = directory / top
 
     def _is_hidden(self, index: int) -> bool:
-        """Say whether a mistake behind the encoder changes no result, whatever comes in.
+        """Say whether nothing shows a mistake, whatever comes in.
 
-        Every input that the netlist can tell apart is tried, if there are not too many.
+        Of a mistake behind the encoder every input that the netlist can tell apart is tried, if
+        there are not too many. Others are left to a model checker, which looks at all runs of a few
+        cycles more than the latency.
         """
-        if self._mutations[index].kind not in _INNER_KINDS:
-            return False
+        mutation = self._mutations[index]
+        if mutation.kind not in _INNER_KINDS or self._library is None:
+            has_clocks = mutation.kind is MutationKind.CLOCK
+            try:
+                return not differs(self._design, self._paths[index], self._out, clocks=has_clocks)
+            except ToolError:
+                return False
         netlist = self._design.circuit
         try:
             parts = list(all_inputs(netlist, limit=_MAX_EXHAUSTIVE))
@@ -309,6 +375,8 @@ class DesignCampaign:
         )
 
     def _sees_values(self, number: int, vectors: Vectors, expected: Values) -> bool:
+        if self._library is None:
+            return False
         # A model of its own: what a mutant leaves in the registers is none of the next one's.
         model = RtlModel(
             self._design.netlist, self._library, self._design.interface, has_select=True
@@ -320,10 +388,6 @@ class DesignCampaign:
             return True
         return any(np.any(got != expected[f"out_{name}"]) for name, got in results.items())
 
-    def _sees_traffic(self, number: int, seed: int) -> bool:
-        chosen = _Chosen(self._simulator, self._program, number)
-        return self._is_seen(self._bench, chosen, seed)
-
     def _is_seen(self, design: VerilogModule, simulator: Simulator, seed: int) -> bool:
         """Say whether the bench objects, or does not come to an end, as it does with the design."""
         work = self._out / "regression"
@@ -331,7 +395,7 @@ class DesignCampaign:
             result = verify_rtl(
                 self._design.netlist,
                 design,
-                self._vectors,
+                self._vectors[seed],
                 out=work,
                 seed=seed,
                 simulator=simulator,
@@ -358,13 +422,12 @@ class DesignCampaign:
 
 
 @dataclass(frozen=True, slots=True)
-class _Chosen:
-    """A simulation that is built already, and the mutant to choose in it."""
+class _Built:
+    """A simulation that is built already."""
 
     name: ClassVar[str] = "verilator"
     simulator: Simulator
     program: Path
-    number: int
 
     @property
     def version(self) -> str:
@@ -375,7 +438,7 @@ class _Chosen:
         return self.simulator.environment
 
     def arguments(self, seed: int) -> list[str]:
-        return [*self.simulator.arguments(seed), f"+select={self.number}"]
+        return self.simulator.arguments(seed)
 
     def build(self, design: VerilogModule, directory: Path, *, timeout: float) -> None:
         shutil.copy(self.program, directory / design.top)

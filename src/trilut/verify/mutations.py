@@ -294,29 +294,50 @@ def _handshakes(structure: Structure) -> Iterator[_Site]:
     for cell in _instances(structure):
         if _block(structure, cell.kind) != "control":
             continue
+        inputs = structure.ports(cell.module, "input")
         for gate in ("in_valid", "out_ready", *_data_inputs(structure)):
+            if gate not in inputs:
+                continue
             for level in (False, True):
                 when = f"when {gate}[0] is {int(not level)}"
                 if gate != "in_valid":
                     yield f"Vector lost {when}", _gated(cell.pin("in_valid"), gate, level)
                 if gate != "out_ready":
                     yield f"Result doubled {when}", _gated(cell.pin("out_ready"), gate, level)
-    for port in ("in_ready", "out_valid"):
+    for port, gate in _OTHER_SIDE.items():
         if port not in structure.ports(top, "output"):
             continue
         pin = Pin(top, "", port)
         for value in "01":
             yield f"{port!r} is {value}", _stuck(pin, value)
         # That a design is ready only if there is something to take would be no mistake.
-        gate = "out_ready" if port == "in_ready" else "in_valid"
         yield f"{port!r} only with {gate!r}", _gated(pin, gate)
         yield f"{port!r} a cycle late", _late(pin)
         yield f"{port!r} a cycle longer", _longer(pin)
     for port, bits in structure.ports(top, "output").items():
-        if port.startswith("out_") and port != "out_valid":
+        if port.startswith(("out_", "m_axis_tdata")) and port != "out_valid":
             for index in {0, len(bits) - 1}:
                 pin = Pin(top, "", port, index)
-                yield f"{port}[{index}] does not hold", _restless(pin)
+                yield f"{port}[{index}] does not hold", _restless(pin, _sink(structure))
+
+
+# What each output of a handshake must not wait for.
+_OTHER_SIDE = {
+    "in_ready": "out_ready",
+    "out_valid": "in_valid",
+    "s_axis_tready": "m_axis_tready",
+    "m_axis_tvalid": "s_axis_tvalid",
+}
+
+
+def _source(structure: Structure) -> str:
+    inputs = structure.ports(structure.top, "input")
+    return "in_valid" if "in_valid" in inputs else "s_axis_tvalid"
+
+
+def _sink(structure: Structure) -> str:
+    inputs = structure.ports(structure.top, "input")
+    return "out_ready" if "out_ready" in inputs else "m_axis_tready"
 
 
 def _late(pin: Pin) -> _Change:
@@ -336,12 +357,12 @@ def _longer(pin: Pin) -> _Change:
     return change
 
 
-def _restless(pin: Pin) -> _Change:
+def _restless(pin: Pin, sink: str) -> _Change:
     """Let a result change while it waits."""
 
     def change(editor: Editor) -> None:
         module = pin.module
-        waits = editor.gate(module, "$not", editor.port(module, "out_ready"))
+        waits = editor.gate(module, "$not", editor.port(module, sink))
         clock = editor.port(module, "clk")
         waited = editor.register(module, clock, waits)
         wrong = editor.gate(module, "$and", waits, waited)
@@ -359,7 +380,7 @@ def _second_drivers(structure: Structure) -> Iterator[_Site]:
             bits = cell.pins[port]
             wires += [(f"{cell.name}.{port}[{index}]", bits[index]) for index in {0, len(bits) - 1}]
     for name, bit in wires:
-        for source in ("in_valid", "0", "1"):
+        for source in (_source(structure), "0", "1"):
             yield f"{name} driven by {source!r} too", _second_driver(top, bit, source)
 
 
@@ -440,7 +461,8 @@ def _instances(structure: Structure) -> Iterator[Cell]:
 
 
 def _block(structure: Structure, module: str) -> str:
-    return module.removeprefix(f"{structure.top}_")
+    """Return what a module is called in its design, whether it stands in a wrapper or not."""
+    return module.removeprefix(f"{structure.top}_").removeprefix("classifier_")
 
 
 def _single_inputs(structure: Structure, module: str) -> list[str]:
