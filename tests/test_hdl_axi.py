@@ -204,3 +204,45 @@ def test_an_axi_classifier_needs_beats():
 def test_loader_without_bits():
     with pytest.raises(ValueError, match=r"^A vector of 0 bits cannot be sent in beats of 8$"):
         BeatLoader(0, 8)
+
+
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_the_margin_counts_when_the_last_stage_takes_a_result(num_classes):
+    netlist = random_netlist(
+        2, num_inputs=9, num_gates=30, num_outputs=12, num_classes=num_classes, with_encoder=True
+    )
+    component = Classifier(netlist, HardwareOptions(margin_port=True))
+    highest = (1 << len(component.abstain_margin)) - 1
+    rng = random.Random(0)
+    # Of each vector inside: how often it has moved, and what the port said at its edge.
+    inside = []
+    results = []
+
+    async def check(ctx):
+        ready, valid = 0, 0
+        for _ in range(600):
+            limit = rng.randrange(highest + 1)
+            ctx.set(component.abstain_margin, limit)
+            ctx.set(component.in_features.as_value(), rng.getrandbits(64))
+            ctx.set(component.in_present, -1)
+            valid, ready = rng.random() < 0.7, rng.random() < 0.5
+            ctx.set(component.in_valid, valid)
+            ctx.set(component.out_ready, ready)
+            moves = ctx.get(component.in_ready)
+            if ctx.get(component.out_valid) and ready:
+                _, margin_then = inside.pop(0)
+                margin = ctx.get(component.out_margin)
+                assert ctx.get(component.out_unknown) == (margin < max(1, margin_then))
+                results.append(margin)
+            if moves:
+                inside[:] = [(age + 1, then) for age, then in inside]
+                inside[:] = [
+                    (age, limit if age == component.latency - 2 else then) for age, then in inside
+                ]
+                if valid:
+                    inside.append((0, limit if component.latency == 2 else None))
+            await ctx.tick()
+
+    simulate(component, check)
+    assert len(results) > 100
+    assert len(set(results)) > 2

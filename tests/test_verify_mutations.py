@@ -104,6 +104,37 @@ def test_a_mutation_that_changes_nothing_is_proven(design, mutants):
     assert is_proven(design, mutants[MutationKind.ADDER, UNREAD])
 
 
+@pytest.fixture(scope="module")
+def axi(tmp_path_factory):
+    netlist = random_netlist(
+        21, num_inputs=4, num_gates=10, num_outputs=6, num_classes=3, with_encoder=True
+    )
+    options = HardwareOptions(axi_beat_bits=8, margin_port=True)
+    return write_verilog(netlist, tmp_path_factory.mktemp("axi"), options)
+
+
+AXI_MISTAKES = {
+    MutationKind.WIRES: "loader.beat[0] and [2] swapped",
+    MutationKind.RESET: "loader.count deleted",
+    MutationKind.CLOCK: "top.loader inverted",
+    MutationKind.HANDSHAKE: "'s_axis_tready' a cycle late",
+}
+
+
+def test_mistakes_between_streams_are_refused(axi, tmp_path):
+    structure = read_structure(axi, tmp_path)
+    structures = {tmp_path / "right.v": structure}
+    for number, (kind, text) in enumerate(AXI_MISTAKES.items()):
+        texts = [each.text for each in mutations(structure, kind)]
+        assert any(text in each for each in texts), texts
+        structures[tmp_path / f"mutant_{number}.v"] = mutant = structure.copy()
+        chosen(structure, kind, text).change(mutant.editor())
+    write_structures(structures, tmp_path)
+    right, *wrong = structures
+    assert is_proven(axi, right)
+    assert not any(is_proven(axi, path) for path in wrong)
+
+
 def test_every_kind_has_mistakes():
     assert set(MISTAKES) == set(DESIGN_KINDS)
 
