@@ -24,7 +24,7 @@ from trilut.commands.inspection import (
     add_wave,
 )
 from trilut.commands.paper import add_paper
-from trilut.commands.training import add_data, add_eval, add_flow, add_train
+from trilut.commands.training import add_data, add_eval, add_flow, add_predict, add_train
 from trilut.commands.trust import add_calibrate
 from trilut.commands.verification import add_verify
 from trilut.errors import TrilutError
@@ -98,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         add_flow,
         add_train,
         add_eval,
+        add_predict,
         add_calibrate,
         add_info,
         add_report,

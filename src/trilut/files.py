@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from trilut.errors import FormatError, ToolError
 from trilut.scratch import scratch_directory
@@ -22,6 +22,7 @@ __all__ = [
     "check_nesting",
     "decompress",
     "make_directory",
+    "open_atomically",
     "parse_json",
     "parse_toml",
     "read_bytes",
@@ -46,20 +47,34 @@ def write_atomically(path: Path, content: bytes | str) -> None:
     FormatError
         If the file cannot be written, or is there and not a regular one, but a pipe or a device.
     """
-    target = _behind_links(path)
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
+    with open_atomically(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def open_atomically(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing under a temporary name, which is renamed when all is written.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written, or is there and not a regular one, but a pipe or a device.
+    """
+    target = _behind_links(path)
     try:
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:64]}.")
     except OSError as error:
         raise FormatError(f"Cannot write {str(path)!r}: {error.strerror}") from error
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
+        # One of another file, which is read meanwhile, has a name of its own.
+        if isinstance(error, OSError) and error.filename in (None, temporary, str(target)):
             raise FormatError(f"Cannot write {str(path)!r}: {error.strerror}") from error
         raise
 

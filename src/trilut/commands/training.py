@@ -29,6 +29,7 @@ __all__ = [
     "add_data",
     "add_eval",
     "add_flow",
+    "add_predict",
     "add_train",
 ]
 
@@ -161,12 +162,7 @@ def add_eval(commands: Any) -> None:
     parser.add_argument(
         "--control", action="store_true", help="measure the same wiring with random gates, too"
     )
-    parser.add_argument(
-        "--engine",
-        choices=["fast", "jax", "lookup", "reference"],
-        default="fast",
-        help="simulator; all give the same answers",
-    )
+    _add_engine(parser)
     add_json(parser)
 
 
@@ -250,6 +246,68 @@ def _abstain_margin(args: argparse.Namespace, netlist: trilut.Netlist) -> int | 
         return margin
     validation = samples_for(netlist, netlist_dataset(netlist), part="validation")
     return margin_for_coverage(netlist, validation, args.coverage)
+
+
+def add_predict(commands: Any) -> None:
+    """Add the command ``predict``."""
+    parser = add_command(
+        commands,
+        "predict",
+        _predict,
+        "classify the rows of a table of any size",
+        "trilut predict build/run/net.trilut new.csv -o answers.csv",
+    )
+    add_net(parser)
+    parser.add_argument(
+        "table",
+        metavar="FILE",
+        type=Path,
+        help=".csv or .parquet with a column for each feature, in any order; - is stdin",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT.csv",
+        type=Path,
+        help="table of answers: class, margin, unknown, scores; default: stdout",
+    )
+    add_header(parser)
+    _add_engine(parser)
+    add_json(parser)
+
+
+def _predict(args: argparse.Namespace) -> None:
+    from trilut.app.console import stages
+    from trilut.app.predict import predict_file
+
+    netlist = trilut.load(args.net)
+    if args.output is None:
+        if args.json:
+            raise trilut.TrilutError("Answers on stdout are a table; with --json, name -o OUT.csv")
+        predict_file(netlist, args.table, header=args.header, engine=args.engine)
+        return
+    with stages() as show:
+        stage = show.start("predict")
+        done = predict_file(
+            netlist,
+            args.table,
+            args.output,
+            header=args.header,
+            engine=args.engine,
+            progress=stage.update,
+        )
+        stage.finish(f"{done.rows} rows")
+    rows = {"rows": str(done.rows), "abstained": str(done.unknown)}
+    print_result(args, str(args.output), rows, done)
+
+
+def _add_engine(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--engine",
+        choices=["fast", "jax", "lookup", "reference"],
+        default="fast",
+        help="simulator; all give the same answers",
+    )
 
 
 def add_data(commands: Any) -> None:

@@ -307,14 +307,12 @@ def columns_for(
     texts = {f"{column}={each}": column for column, known in categories.items() for each in known}
 
     def kinds(header: tuple[str, ...]) -> Mapping[str, Kind]:
-        # Somebody may have prepared the features before, and then they are numbers.
-        wanted: dict[str, Kind] = {
-            texts.get(name, name): "text" if name in texts else "number"
-            for name in names
-            if not (name in texts and name in header and texts[name] not in header)
-        }
-        wanted |= {name: "number" for name in names if name in texts and name in header}
-        wanted |= {label: "text"} if label else {}
+        wanted: dict[str, Kind] = {label: "text"} if label else {}
+        for name in names:
+            column = texts.get(name, name)
+            # Somebody may have prepared the features before, and then they are numbers.
+            is_prepared = name in header and column not in header
+            wanted |= {name: "number"} if is_prepared or column == name else {column: "text"}
         for name in wanted:
             if name not in header:
                 raise no_column(title, name, header)

@@ -1,0 +1,118 @@
+"""The answers of a circuit to the rows of a file, as a file."""
+
+import csv
+import io
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from trilut.circuit.netlist import Netlist
+from trilut.data.tables import columns_for, read_blocks
+from trilut.files import open_atomically
+from trilut.measure.matching import cannot_classify, table_features
+from trilut.sim import classify
+from trilut.text import visible
+
+__all__ = ["Predicted", "predict_file"]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """How many answers a circuit has given.
+
+    Parameters
+    ----------
+    rows : int
+        Number of rows.
+    unknown : int
+        Of those, on how many the circuit abstains.
+    """
+
+    rows: int
+    unknown: int
+
+
+def predict_file(
+    netlist: Netlist,
+    path: Path,
+    output: Path | None = None,
+    *,
+    header: bool | None = None,
+    engine: str = "fast",
+    progress: Callable[[int, int], None] | None = None,
+) -> Predicted:
+    """Classify the rows of a table, whatever its size: it is read and answered part by part.
+
+    The answer to a row is the name of its class, the margin, 1 if the circuit abstains, and the
+    score of each class.
+
+    Parameters
+    ----------
+    path : Path
+        A table of text or a Parquet file with a column for each feature, by its name; other columns
+        may hold anything. ``-`` is a table of text that is piped in.
+    output : Path, optional
+        The table of answers, which is there when it is complete; by default stdout.
+    header : bool, optional
+        Whether the first line names the columns; by default it has to look so.
+    engine : str
+        The simulator; all give the same answers.
+    progress : callable, optional
+        Called with the number of bytes of the file that have been read, and of all.
+
+    Raises
+    ------
+    NetlistError
+        If the netlist has no encoder or no head.
+    FormatError, DataError
+        If the file cannot be read, lacks a column, or the answers cannot be written.
+    """
+    if netlist.encoder is None or netlist.head is None:
+        raise cannot_classify(netlist)
+    names = [feature.name for feature in netlist.encoder.features]
+    title = "stdin" if str(path) == "-" else str(path)
+    kinds = columns_for(title, names, netlist.encoder.categories)
+    rows = unknown = 0
+    with _writer(output) as write:
+        write([["class", "margin", "unknown", *(f"score {name}" for name in netlist.head.classes)]])
+        for block in read_blocks(path, kinds, header=header, progress=progress):
+            if len(block) == 0:
+                continue
+            decisions = classify(netlist, table_features(netlist, block), engine=engine)
+            numbers = np.column_stack([decisions.margin, decisions.unknown, decisions.scores])
+            answers = zip(decisions.chosen.tolist(), numbers.tolist(), strict=True)
+            write([[netlist.head.classes[chosen], *cells] for chosen, cells in answers])
+            rows += len(block)
+            unknown += int(decisions.unknown.sum())
+    return Predicted(rows, unknown)
+
+
+@contextmanager
+def _writer(output: Path | None) -> Iterator[Callable[[list[list[object]]], None]]:
+    """Return what writes rows to a file, or to stdout."""
+    if output is None:
+        yield _print
+        return
+    with open_atomically(output) as file:
+
+        def write(rows: list[list[object]]) -> None:
+            file.write(_text(rows).encode())
+
+        yield write
+
+
+def _print(rows: list[list[object]]) -> None:
+    text = _text(rows)
+    # Names must not command a terminal; line ends are the table's own.
+    lines = "\n".join(map(visible, text.split("\n"))) if sys.stdout.isatty() else text
+    print(lines, end="")
+
+
+def _text(rows: list[list[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
