@@ -47,7 +47,7 @@ $(STAMP): pyproject.toml Makefile
 	@touch $@
 
 demo: $(STAMP)
-	$(BIN)/trilut flow moons -o build/moons
+	$(BIN)/trilut flow moons -o build/moons --restart
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

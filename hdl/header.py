@@ -1,7 +1,8 @@
 """The comment before a design: what it was made from, how its bits lie, and how to connect it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
+from pathlib import PurePath
 
 from trilut.circuit.format import digest
 from trilut.circuit.interface import Interface
@@ -55,7 +56,7 @@ def design_header(
 
 def origin_lines(netlist: Netlist, built: Netlist, options: str, *, tools: str = "") -> list[str]:
     """Return comment lines that say what was built from what, and by what."""
-    provenance = quote(dict(netlist.provenance), _MOST_CHARACTERS)
+    provenance = quote(_without_places(netlist.provenance), _MOST_CHARACTERS)
     facts = {
         "netlist": quote(netlist.name, _MOST_CHARACTERS),
         "sha256": digest(netlist),
@@ -69,6 +70,18 @@ def origin_lines(netlist: Netlist, built: Netlist, options: str, *, tools: str =
         "options": options,
     }
     return [f"// {key + ':':9}{value}" for key, value in facts.items()]
+
+
+def _without_places(provenance: Mapping[str, object]) -> dict[str, object]:
+    """Return where a netlist comes from without the directories of somebody's machine."""
+    data = provenance.get("data")
+    if not isinstance(data, Mapping):
+        return dict(provenance)
+    kept = {key: value for key, value in data.items() if key != "absolute_name"}
+    name = kept.get("name")
+    if isinstance(name, str) and PurePath(name).is_absolute():
+        kept["name"] = PurePath(name).name
+    return {**provenance, "data": kept}
 
 
 def _rate(interface: Interface) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trilut.errors import ToolError
+from trilut.errors import SlowToolError, ToolError
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.synth.asic.figures import CONSTRAINTS, AsicDesign, mapping_script
 from trilut.synth.asic.library import Library
@@ -380,6 +380,8 @@ def run_step(
     """
     try:
         return run(tool, arguments, step=step, log=console or log, cwd=cwd, timeout=timeout)
+    except SlowToolError as error:
+        raise SlowToolError(f"{error}; --timeout S allows more") from error
     except ToolError as error:
         if line := _overfull(log) or _last_error(log):
             advice = "; another seed may be routed" if _UNROUTED in line else ""

@@ -22,6 +22,7 @@ COMMANDS = [
     "flow",
     "train",
     "eval",
+    "predict",
     "calibrate",
     "info",
     "report",
@@ -573,6 +574,9 @@ def test_ctrl_c_leaves_no_half_written_file(tmp_path, stage):
         status, talk = interrupt_flow(output, stage, 0)
     assert talk.splitlines()[-1] == "trilut: interrupted"
     assert status == 130
+    if (output / "checkpoint.json").exists():
+        line = f"What is trained so far is in {str(output)!r}; go on with --resume"
+        assert talk.splitlines()[-2] == line
     # Each of these is renamed into place, so what is there is complete.
     made = ["metrics.jsonl", "net.trilut", "trilut_top.v", "trilut_top.json", "logs"]
     made += ["report.json", "report.html"]

@@ -1,9 +1,11 @@
 import dataclasses
 import html
 import json
+import os
 import re
 import shutil
 import subprocess
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -14,8 +16,10 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import trilut
+from trilut.app.rundir import near_synthesis
 from trilut.cli import main
 from trilut.data import load_dataset
+from trilut.errors import FormatError
 from trilut.measure.evaluation import MissingPoint, evaluate_split
 from trilut.report.drawing import _NETS, _cone, _hot_cones, circuit_figure, net_weights
 from trilut.report.figures import (
@@ -164,6 +168,37 @@ def test_course_of_training_that_is_nested_too_deeply(run, tmp_path, capsys):
     assert capsys.readouterr().err == (
         f"trilut: error: Line 2 of {str(copied / 'metrics.jsonl')!r} is not JSON: "
         "nested too deeply\n"
+    )
+
+
+def test_synthesis_near_a_run_is_found(tmp_path, monkeypatch):
+    netlist = random_netlist(0, num_inputs=3, num_gates=4, num_outputs=3)
+    digests = {"synth": trilut.digest(netlist), "older": trilut.digest(netlist), "other": "0"}
+    for number, name in enumerate(["older", "synth", "other"]):
+        path = tmp_path / name / "synthesis.json"
+        path.parent.mkdir()
+        path.write_text("")
+        os.utime(path, (number, number))
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "synthesis.json").write_text("{")
+    (tmp_path / "run").mkdir()
+
+    def read(path):
+        if path.parent.name == "damaged":
+            raise FormatError("Synthesis report is damaged")
+        document = {"netlist": {"sha256": digests[path.parent.name]}}
+        return SimpleNamespace(document=document, section={"target": path.parent.name})
+
+    monkeypatch.setattr("trilut.report.synthesis.read_synthesis_report", read)
+    assert near_synthesis(netlist, tmp_path / "run") == {"target": "synth"}
+    digests["run"] = digests["synth"]
+    (tmp_path / "run" / "synthesis.json").write_text("")
+    assert near_synthesis(netlist, tmp_path / "run") == {"target": "run"}
+    assert (
+        near_synthesis(
+            random_netlist(1, num_inputs=3, num_gates=4, num_outputs=3), tmp_path / "run"
+        )
+        is None
     )
 
 

@@ -1,13 +1,18 @@
 """The test bench that users take along, run as they would: `make` in its directory."""
 
+import dataclasses
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from circuits import random_netlist
-from makefiles import SIMULATORS, make
+from makefiles import SIMULATORS
 
-from trilut import cli, save, sim
+from trilut import cli, load_dataset, save, sim
 from trilut.hdl import write_verilog
 
 
@@ -18,12 +23,27 @@ def net():
     )
 
 
+def make(directory: Path, simulator: str) -> subprocess.CompletedProcess[str]:
+    """Run `make` with cocotb and the simulator in PATH, and nothing of TriLUT."""
+    path = [str(Path(sys.executable).parent), os.environ["PATH"]]
+    environment = {**os.environ, "SIM": simulator, "PATH": os.pathsep.join(path)}
+    return subprocess.run(
+        ["make", "--no-print-directory"],
+        cwd=directory,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_the_bench_passes_and_needs_nothing_of_trilut(net, tmp_path, capsys, simulator):
     save(net, tmp_path / "net.trilut")
-    arguments = [str(tmp_path / "net.trilut"), "-o", str(tmp_path / "rtl"), "--with-testbench"]
+    rtl = tmp_path / "my rtl"
+    arguments = [str(tmp_path / "net.trilut"), "-o", str(rtl), "--with-testbench"]
     assert cli.main(["verilog", *arguments, "--scores", "--json"]) == 0
-    bench = tmp_path / "rtl" / "testbench"
+    bench = rtl / "testbench"
     assert json.loads(capsys.readouterr().out)["testbench"] == str(bench)
     assert sorted(path.name for path in bench.iterdir()) == [
         "Makefile",
@@ -40,6 +60,30 @@ def test_the_bench_passes_and_needs_nothing_of_trilut(net, tmp_path, capsys, sim
     assert count > 1000
     assert f"{count} vectors, all as the netlist says" in done.stdout
     assert "FAIL=0" in done.stdout
+
+
+def test_samples_of_the_test_set_are_among_the_vectors(net, tmp_path, capsys):
+    rows = [
+        ",".join([*(str((row * 7 + n) % 50) for n in range(6)), f"class {row % 3}"])
+        for row in range(40)
+    ]
+    names = [feature.name for feature in net.encoder.features]
+    (tmp_path / "data.csv").write_text("\n".join([",".join([*names, "kind"]), *rows]))
+    data = {"name": str(tmp_path / "data.csv"), "seed": 0}
+    trained = dataclasses.replace(net, provenance={"data": data})
+    save(trained, tmp_path / "net.trilut")
+    arguments = [str(tmp_path / "net.trilut"), "-o", str(tmp_path / "rtl"), "--with-testbench"]
+    assert cli.main(["verilog", *arguments]) == 0
+    vectors = (tmp_path / "rtl" / "testbench" / "vectors.csv").read_text().splitlines()
+    test_set = load_dataset(data["name"]).test
+    assert sum(line.startswith("data,") for line in vectors) == len(test_set)
+    verilog = (tmp_path / "rtl" / "trilut_top.v").read_text()
+    assert '// origin:  {"data": {"name": "data.csv", "seed": 0}}\n' in verilog
+    assert str(tmp_path) not in verilog
+    (tmp_path / "data.csv").unlink()
+    capsys.readouterr()
+    assert cli.main(["verilog", *arguments]) == 0
+    assert "No samples in the test bench: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)

@@ -253,7 +253,7 @@ def test_area_of_a_design_that_cannot_be_routed(result, cache, tmp_path, monkeyp
     assert str(caught.value) == partial.incomplete
     assert partial.incomplete == (
         "nextpnr-ecp5 took longer than 500 s in step 'place and route'; "
-        f"log: {str(tmp_path / 'nextpnr.log')!r}"
+        f"log: {str(tmp_path / 'nextpnr.log')!r}; --timeout S allows more"
     )
     assert (partial.cells, partial.blocks) == (result.cells, result.blocks)
     assert (partial.timing, partial.levels) == (None, result.levels)
@@ -437,6 +437,6 @@ def test_tool_that_hangs(tmp_path, monkeypatch):
         tmp_path,
         DESIGN,
         "yosys took longer than 500 s in step 'synthesis'; "
-        f"log: {str(tmp_path / 'yosys-console.log')!r}",
+        f"log: {str(tmp_path / 'yosys-console.log')!r}; --timeout S allows more",
         timeout=500.0,
     )

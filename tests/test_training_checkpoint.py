@@ -2,6 +2,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -244,7 +245,13 @@ def test_unfinished_training_is_not_thrown_away(tmp_path):
 
     check_finished(tmp_path)
     run()
-    run()
+    with pytest.raises(TrainingError) as caught:
+        run()
+    finished = (
+        f"Directory {str(tmp_path)!r} has a finished training; train anew with --restart, or "
+        "name another directory"
+    )
+    assert str(caught.value) == finished
     edit(tmp_path / "checkpoint.json", step=20)
     with pytest.raises(TrainingError) as caught:
         run()
@@ -255,7 +262,8 @@ def test_unfinished_training_is_not_thrown_away(tmp_path):
     run(restart=True)
     assert json.loads((tmp_path / "checkpoint.json").read_text())["step"] == 40
     (tmp_path / "checkpoint.json").write_text("{")
-    check_finished(tmp_path)
+    with pytest.raises(TrainingError, match=f"^{re.escape(finished)}$"):
+        check_finished(tmp_path)
 
 
 def test_loss_that_grows_is_stopped(wine):

@@ -89,7 +89,7 @@ class Snapshot(NamedTuple):
 
 
 def check_finished(directory: Path) -> None:
-    """Check that a directory has no unfinished training, whose checkpoint a new one would remove.
+    """Check that a directory has no training, finished or not, that a new one would remove.
 
     Raises
     ------
@@ -102,11 +102,16 @@ def check_finished(directory: Path) -> None:
         is_finished = document["step"] >= total
     except (FormatError, KeyError, TypeError):
         # There is none, or none to go on from.
-        return
+        is_finished = True
     if not is_finished:
         raise TrainingError(
             f"Directory {str(directory)!r} has a training that stopped after step "
             f"{document['step']} of {total}; go on with --resume, or start anew with --restart"
+        )
+    if (directory / "net.trilut").exists():
+        raise TrainingError(
+            f"Directory {str(directory)!r} has a finished training; train anew with --restart, or "
+            "name another directory"
         )
 
 

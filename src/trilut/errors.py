@@ -24,3 +24,7 @@ class DataError(TrilutError):
 
 class ToolError(TrilutError):
     """An external tool that is missing, fails or takes too long."""
+
+
+class SlowToolError(ToolError):
+    """An external tool that takes too long."""

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from trilut import interrupt
-from trilut.errors import ToolError
+from trilut.errors import SlowToolError, ToolError
 from trilut.extras import PROGRAMS
 
 __all__ = ["Tool", "find_tool", "run"]
@@ -142,7 +142,7 @@ def run(
             status = _wait(process, start + timeout)
         except subprocess.TimeoutExpired as error:
             _kill_group(process)
-            raise ToolError(
+            raise SlowToolError(
                 f"{tool.name} took longer than {timeout:g} s in step {step!r}; log: {str(log)!r}"
             ) from error
         except BaseException:

@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from trilut.app.console import talk
 from trilut.circuit.blif import to_blif, to_blif_mv
 from trilut.circuit.format import load
 from trilut.circuit.interface import InputKind
+from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
+from trilut.data.dataset import Samples
+from trilut.errors import DataError, FormatError, ToolError
 from trilut.files import make_directory, write_atomically
 from trilut.identifier import check_identifier
+from trilut.measure.matching import features_for, netlist_dataset
 
 if TYPE_CHECKING:
     from trilut.hdl import Design
@@ -20,6 +25,8 @@ __all__ = ["write_bench", "write_blif"]
 
 # Random vectors of a test bench that the user takes along.
 _BENCH_VECTORS = 1000
+# Samples of the test set in it.
+_BENCH_SAMPLES = 1000
 
 
 def write_blif(
@@ -50,15 +57,29 @@ def write_blif(
 
 
 def write_bench(design: "Design", output: Path) -> Path:
-    """Write a test bench of a design that runs without TriLUT; return its directory."""
+    """Write a test bench of a design that runs without TriLUT; return its directory.
+
+    Among its vectors are samples of the test set, if the netlist says what it was trained on and
+    that is there.
+    """
     from trilut.sim import stimulus, write_testbench
 
     as_trits = design.interface.input_kind is InputKind.TRITS
     vectors = stimulus(
         design.netlist,
-        None,
+        _test_samples(design.netlist),
         np.random.default_rng(0),
         num_random=_BENCH_VECTORS,
         as_trits=as_trits,
     )
     return write_testbench(design.netlist, design, vectors, output)
+
+
+def _test_samples(netlist: Netlist) -> Samples | None:
+    if netlist.encoder is None or "data" not in netlist.provenance:
+        return None
+    try:
+        return features_for(netlist, netlist_dataset(netlist))[:_BENCH_SAMPLES]
+    except (DataError, FormatError, ToolError) as error:
+        talk(f"No samples in the test bench: {error}")
+        return None

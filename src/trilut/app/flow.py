@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trilut.app.console import stages, tell_missing
 from trilut.app.synth import describe_synthesis
-from trilut.app.train import load_samples, train_in_stage
+from trilut.app.train import load_samples, resumable, train_in_stage
 from trilut.app.verify import describe_verification
 from trilut.errors import ToolError
 from trilut.files import work_directory
@@ -58,7 +58,7 @@ def run_flow(
     resume : bool
         Whether to go on from a training's checkpoint in the output directory, if there is one.
     restart : bool
-        Whether to start anew although there is one of an unfinished training, which is removed.
+        Whether to start anew although there is a training, finished or not, which is replaced.
     mesh : tuple of int, optional
         Number of devices to divide batches over, and gates; see :func:`trilut.training.make_mesh`.
 
@@ -84,7 +84,7 @@ def run_flow(
     tell_missing("The page", *PAGE_MODULES)
     shaped = replace(options or HardwareOptions(), sums=part.sums)
     logs = output / "logs"
-    with stages() as show:
+    with resumable(output), stages() as show:
         trained = train_in_stage(
             samples,
             output,
@@ -128,5 +128,6 @@ def run_flow(
         checkpoint.unlink()
     if synthesis.result.incomplete:
         place = str(output / "report.json")
-        raise ToolError(f"{synthesis.result.incomplete}; the area is in {place!r}")
+        area = synthesis.result.cells.summary
+        raise ToolError(f"{synthesis.result.incomplete}; the area, {area}, is in {place!r}")
     return report

@@ -1,6 +1,7 @@
 """A report of whatever a run directory holds."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from trilut.measure.matching import netlist_dataset, samples_for
 from trilut.report.page import PAGE_MODULES
 from trilut.report.run import Report, make_report, write_report
 
-__all__ = ["report_run"]
+__all__ = ["near_synthesis", "report_run"]
 
 
 def report_run(path: Path, *, output: Path | None = None, data: str | None = None) -> Report:
@@ -26,8 +27,9 @@ def report_run(path: Path, *, output: Path | None = None, data: str | None = Non
     Parameters
     ----------
     path : Path
-        A run directory with ``net.trilut``, or a netlist file. ``metrics.jsonl``,
-        ``synthesis.json`` and an earlier ``report.json`` beside it are used if they are there.
+        A run directory with ``net.trilut``, or a netlist file. ``metrics.jsonl`` and an earlier
+        ``report.json`` beside it are used if they are there, and the newest ``synthesis.json`` of
+        this netlist in its directory, one below it, or one beside it.
     output : Path, optional
         Directory to write to; by default that of the netlist.
     data : str, optional
@@ -55,7 +57,7 @@ def report_run(path: Path, *, output: Path | None = None, data: str | None = Non
         accuracy=accuracy,
         history=_history(file.parent / "metrics.jsonl"),
         verification=earlier.get("verification"),
-        synthesis=_synthesis(netlist, file.parent / "synthesis.json") or earlier.get("synthesis"),
+        synthesis=near_synthesis(netlist, file.parent) or earlier.get("synthesis"),
     )
     write_report(report, netlist, split, make_directory(output or file.parent))
     return report
@@ -107,9 +109,22 @@ def _earlier(netlist: Netlist, path: Path) -> Mapping[str, Any]:
     return document if same else {}
 
 
-def _synthesis(netlist: Netlist, path: Path) -> Mapping[str, Any] | None:
-    if not path.exists():
-        return None
+def near_synthesis(netlist: Netlist, directory: Path) -> Mapping[str, Any] | None:
+    """Return the newest synthesis of a netlist near its directory, if there is one."""
+    own = directory / "synthesis.json"
+    # Where `trilut synth run/net.trilut -o synth` puts it, or -o run/synth.
+    near = (directory, directory.absolute().parent)
+    found = {path.resolve() for place in near for path in place.glob("*/synthesis.json")}
+    others = found - {own.resolve()}
+    sections = [_section(netlist, own)] if own.exists() else []
+    for path in sorted(others, key=lambda path: -path.stat().st_mtime):
+        # One of another netlist may be damaged, or of a version that is gone.
+        with suppress(FormatError):
+            sections.append(_section(netlist, path))
+    return next((section for section in sections if section is not None), None)
+
+
+def _section(netlist: Netlist, path: Path) -> Mapping[str, Any] | None:
     from trilut.report.synthesis import read_synthesis_report
 
     report = read_synthesis_report(path)

@@ -162,7 +162,8 @@ def _synthesize(
     write_synthesis_report(report, output)
     if synthesis.result.incomplete:
         place = str(output / "synthesis.json")
-        raise ToolError(f"{synthesis.result.incomplete}; the area is in {place!r}")
+        area = synthesis.result.cells.summary
+        raise ToolError(f"{synthesis.result.incomplete}; the area, {area}, is in {place!r}")
     return report
 
 

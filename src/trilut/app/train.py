@@ -1,6 +1,7 @@
 """Training in a directory: progress, checkpoints, and the netlist with its accuracy."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from trilut.files import make_directory
 from trilut.measure.evaluation import Accuracy, dataset_accuracy
 from trilut.report.summary import gap_text, percent
 
-__all__ = ["Trained", "load_samples", "train_in_stage", "train_to_directory"]
+__all__ = ["Trained", "load_samples", "resumable", "train_in_stage", "train_to_directory"]
 
 # Bytes of a file that takes a moment to read.
 _LARGE_FILE = 10 << 20
@@ -62,17 +63,17 @@ def train_to_directory(
     resume : bool
         Whether to go on from the checkpoint in the directory, if there is one.
     restart : bool
-        Whether to start anew although there is one of an unfinished training, which is removed.
+        Whether to start anew although there is a training, finished or not, which is replaced.
     mesh : tuple of int, optional
         Number of devices to divide batches over, and gates.
 
     Raises
     ------
     TrilutError
-        If a setting or a file is wrong, or there is an unfinished training.
+        If a setting or a file is wrong, or there is a training already.
     """
     samples = load_samples(dataset, seed=settings.get("seed", 0))
-    with stages() as show:
+    with resumable(output), stages() as show:
         return train_in_stage(
             samples,
             output,
@@ -83,6 +84,17 @@ def train_to_directory(
             restart=restart,
             mesh=mesh,
         )
+
+
+@contextmanager
+def resumable(output: Path) -> Iterator[None]:
+    """Say how to go on, if the user interrupts what has a checkpoint in a directory."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if (output / "checkpoint.json").exists():
+            talk(f"What is trained so far is in {str(output)!r}; go on with --resume")
+        raise
 
 
 def load_samples(name: str, *, seed: int) -> Dataset:

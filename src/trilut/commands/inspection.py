@@ -111,7 +111,9 @@ def _report(args: argparse.Namespace) -> None:
 
     data = None if args.data is None else dataset_name(args.data, args)
     report = report_run(args.run_path, output=args.output, data=data)
-    print_result(args, report.title, report.summary, report.document)
+    run = args.run_path if args.run_path.is_dir() else args.run_path.parent
+    page = (args.output or run) / "report.html"
+    print_result(args, report.title, {**report.summary, "page": str(page)}, report.document)
 
 
 def add_gate(commands: Any) -> None:

@@ -54,7 +54,7 @@ def add_training_options(parser: argparse.ArgumentParser, *, is_single: bool = F
     start.add_argument(
         "--restart",
         action="store_true",
-        help="start anew, though DIR has a checkpoint of an unfinished training",
+        help="start anew, though DIR has a training, finished or not",
     )
     options.add_argument(
         "--set",

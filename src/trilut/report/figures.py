@@ -16,6 +16,7 @@ from trilut.measure.analysis import Landscape
 from trilut.measure.evaluation import MissingPoint
 from trilut.measure.metrics import coverage_curve
 from trilut.report.svg import CLASS_COLOURS, new_figure, plain_text, styled, svg_text
+from trilut.text import cut, visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -241,7 +242,7 @@ def confusion_figure(confusion: Sequence[Sequence[int]], classes: Sequence[str])
                 colour = "white" if share > 60 else "black"
                 text = str(counts[row, column])
                 axis.text(column, row, text, ha="center", va="center", color=colour, fontsize=8)
-        names = [plain_text(name)[:14] for name in classes]
+        names = [plain_text(cut(visible(name), 14)) for name in classes]
         fits = len("".join(names)) <= _LABEL_LETTERS
         slanted: dict[str, Any] = {} if fits else {"rotation": 45, "ha": "right"}
         axis.set_xticks(range(len(names)), names, **slanted)
