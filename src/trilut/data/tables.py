@@ -260,36 +260,68 @@ def read_table(
 
     Of a column of texts that are nearly all different, not all are kept.
     """
-    parts: dict[str, list[Column]] = {}
-    lines: list[NDArray[np.int64]] = []
+    columns: dict[str, _Growing] = {}
+    lines = _Growing()
     for block in read_blocks(path, kinds, header=header, progress=progress):
         for name, column in block.columns.items():
-            parts.setdefault(name, []).append(column)
-        lines += [] if block.lines is None else [block.lines]
+            columns.setdefault(name, _Growing()).add(column)
+        if block.lines is not None:
+            lines.add(Column(block.lines.astype(np.float64)))
         last = block
-    # Part by part, so that no more than one column is there twice.
-    columns = {name: _joined(parts.pop(name)) for name in tuple(parts)}
-    return Table(last.title, columns, np.concatenate(lines) if lines else None, last.notes)
+    return Table(
+        last.title,
+        {name: column.whole() for name, column in columns.items()},
+        None if last.lines is None else lines.whole().values.astype(np.int64),
+        last.notes,
+    )
 
 
-def _joined(parts: list[Column]) -> Column:
-    is_date = any(part.is_date for part in parts)
-    if all(part.texts is None for part in parts):
-        return Column(np.concatenate([part.values for part in parts]), is_date=is_date)
-    codes: dict[str, int] = {}
-    values = [_recoded(part, codes) for part in parts]
-    return Column(np.concatenate(values), tuple(codes), is_date)
+class _Growing:
+    """A column that is put together from parts, in memory that grows where it is.
+
+    Kept until the end, many small parts would take as much again.
+    """
+
+    def __init__(self) -> None:
+        self._values: NDArray[np.float64] | NDArray[np.int32] = np.empty(0)
+        self._size = 0
+        self._codes: dict[str, int] | None = None
+        self._is_date = False
+
+    def add(self, part: Column) -> None:
+        """Append a part; texts get the codes that they have in the parts before."""
+        self._is_date |= part.is_date
+        if part.texts is not None and self._codes is None:
+            before = Column(self._values[: self._size]).as_texts()
+            self._values, self._codes = before.values, _numbered(before.texts or ())
+        values = part.values if self._codes is None else _recoded(part, self._codes)
+        end = self._size + len(values)
+        if end > len(self._values):
+            self._values.resize(max(end, 2 * len(self._values)), refcheck=False)
+        self._values[self._size : end] = values
+        self._size = end
+
+    def whole(self) -> Column:
+        """Return the column; nothing can be added to it any more."""
+        self._values.resize(self._size, refcheck=False)
+        texts = None if self._codes is None else tuple(self._codes)
+        return Column(self._values, texts, self._is_date)
+
+
+def _numbered(texts: Sequence[str]) -> dict[str, int]:
+    return {text: code for code, text in enumerate(texts)}
 
 
 def _recoded(part: Column, codes: dict[str, int]) -> NDArray[np.int32]:
     """Return a part of a column with codes that all parts share, and number new texts."""
-    texts = part.as_texts().texts or ()
+    column = part.as_texts()
+    texts = column.texts or ()
     for text in texts:
         if text not in codes and len(codes) < MOST_TEXTS:
             codes[text] = len(codes)
     # What is too much stands for the last one: there are too many to be of use.
     table = np.array([*(codes.get(text, MOST_TEXTS - 1) for text in texts), -1], dtype=np.int32)
-    return table[part.as_texts().values.astype(np.intp)]
+    return table[column.values.astype(np.intp)]
 
 
 def columns_for(
