@@ -36,7 +36,7 @@ def test_train_shows_the_hardened_validation_accuracy_first(run, tmp_path, capsy
     netlist = trilut.load(tmp_path / "net.trilut")
     expected = evaluate_split(netlist, load_dataset(MOONS).validation).accuracy
     assert next(iter(document.items())) == ("validation", expected)
-    table = succeeds(capsys, *command)
+    table = succeeds(capsys, *command, "--restart")
     first = next(line for line in table.splitlines() if "accuracy" in line)
     assert first.split("│")[1].strip() == "validation accuracy"
     assert f"{100 * expected:.2f} % (hardened" in first
