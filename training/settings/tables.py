@@ -1,8 +1,14 @@
 """Settings that suit a table, from its size alone."""
 
-from typing import Any, Literal, TypeAlias
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-__all__ = ["Effort", "table_settings"]
+if TYPE_CHECKING:
+    from trilut.data import Dataset
+    from trilut.training.config import TrainingConfig
+
+__all__ = ["Effort", "choice_text", "table_settings", "table_variants"]
 
 Effort: TypeAlias = Literal["quick", "normal", "best"]
 """How long to train, and whether to search for settings."""
@@ -52,3 +58,43 @@ def _thresholds(num_samples: int, num_features: int) -> int:
     """Return as many thresholds of each feature as the samples can tell apart."""
     supported = max(_THRESHOLDS[0], min(_THRESHOLDS[1], num_samples // _SAMPLES_A_PART))
     return min(supported, max(1, _MAX_TRITS // num_features))
+
+
+def table_variants(
+    settings: Mapping[str, Any], num_classes: int, *, given: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return the settings that a search for the best ones tries, those it starts from first.
+
+    Parameters
+    ----------
+    settings : mapping
+        All settings that the search starts from.
+    given : mapping
+        Those that the user has chosen: they do not change.
+    """
+    layers = settings["layers"]
+    wide = tuple(2 * num_gates for num_gates in layers)
+    tau = settings["tau"] or 0.5 * math.sqrt(layers[-1] / num_classes)
+    changes: list[dict[str, Any]] = [
+        {},
+        {"tau": 2 * tau},
+        {"layers": wide},
+        {"layers": wide, "tau": 2 * tau},
+        {"layers": wide, "tau": 4 * tau},
+        {"layers": (layers[-1], layers[-1]), "output_layers": 2},
+        {"steps": 2 * settings["steps"], "batch": 2 * settings["batch"]},
+        {"layers": wide, "steps": 2 * settings["steps"], "batch": 2 * settings["batch"]},
+    ]
+    return [{**settings, **change} for change in changes if not change.keys() & given.keys()]
+
+
+def choice_text(config: "TrainingConfig", dataset: "Dataset", *, effort: Effort) -> str:
+    """Say in one line what a training goes by, and what that follows from."""
+    encoding, course = config.encoding, config.course
+    gates = " + ".join(map(str, config.network.layers))
+    return (
+        f"{effort} effort for {len(dataset.train)} samples × {dataset.num_features} features in "
+        f"{dataset.num_classes} classes: {encoding.thresholds} {encoding.spacing} thresholds a "
+        f"feature, {gates} gates of {config.wiring.name} wiring, {course.steps} steps of "
+        f"{course.batch}; the best on {len(dataset.validation)} validation samples is kept"
+    )

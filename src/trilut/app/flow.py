@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trilut.app.console import stages, tell_missing
+from trilut.app.budget import Budget, budget_text
+from trilut.app.console import stages, talk, tell_missing
 from trilut.app.synth import describe_synthesis
 from trilut.app.train import load_samples, resumable, train_in_stage
 from trilut.app.verify import describe_verification
@@ -14,6 +15,7 @@ from trilut.files import work_directory
 from trilut.hdl.options import HardwareOptions
 from trilut.report.page import PAGE_MODULES
 from trilut.report.verification import verification_document
+from trilut.training.settings.tables import Effort
 
 if TYPE_CHECKING:
     from trilut.report.run import Report
@@ -26,6 +28,8 @@ def run_flow(
     output: Path,
     *,
     settings: Mapping[str, Any] | None = None,
+    effort: Effort = "normal",
+    budget: Budget | None = None,
     abstain_margin: int = 1,
     options: "HardwareOptions | None" = None,
     target: str = "ecp5",
@@ -47,6 +51,8 @@ def run_flow(
         Directory for all that is made.
     settings : mapping, optional
         Fields of TrainingConfig that differ from the data set's defaults.
+    effort, budget
+        See :func:`trilut.app.train.train_to_directory`.
     abstain_margin : int
         The margin below which the circuit abstains.
     options : HardwareOptions, optional
@@ -90,6 +96,8 @@ def run_flow(
             output,
             settings,
             show.start("train"),
+            effort=effort,
+            budget=budget,
             abstain_margin=abstain_margin,
             resume=resume,
             restart=restart,
@@ -113,6 +121,8 @@ def run_flow(
             stage = show.start("synth")
             synthesis = synthesize_design(design, part, work=work, logs=logs, progress=stage.step)
             stage.finish(describe_synthesis(synthesis))
+            if closeness := budget_text(trained.netlist, synthesis):
+                talk(closeness)
         stage = show.start("report")
         report = make_report(
             trained.netlist,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trilut.app.console import talk
+from trilut.app.history import read_history
 from trilut.circuit.format import digest, load
 from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset
@@ -55,7 +56,7 @@ def report_run(path: Path, *, output: Path | None = None, data: str | None = Non
     report = make_report(
         netlist,
         accuracy=accuracy,
-        history=_history(file.parent / "metrics.jsonl"),
+        history=read_history(file.parent / "metrics.jsonl"),
         verification=earlier.get("verification"),
         synthesis=near_synthesis(netlist, file.parent) or earlier.get("synthesis"),
     )
@@ -73,20 +74,6 @@ def _dataset(netlist: Netlist, name: str | None) -> Dataset | None:
             raise
         talk(f"No samples, so no accuracy: {error}")
         return None
-
-
-def _history(path: Path) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    lines = read_bytes(path).splitlines()
-    history = [
-        parse_json(line, f"Line {number} of {str(path)!r}")
-        for number, line in enumerate(lines, start=1)
-    ]
-    try:
-        return [{key: line[key] for key in ("step", "loss", "accuracy")} for line in history]
-    except (KeyError, TypeError) as error:
-        raise FormatError(f"File {str(path)!r} is not a course of training: {error!r}") from error
 
 
 def _earlier(netlist: Netlist, path: Path) -> Mapping[str, Any]:

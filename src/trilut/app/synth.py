@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from trilut.app.console import Stages, stages, tell_missing
+from trilut.app.budget import budget_text
+from trilut.app.console import Stages, stages, talk, tell_missing
 from trilut.circuit.format import load
 from trilut.circuit.netlist import Netlist
 from trilut.errors import ToolError, TrilutError
@@ -205,6 +206,8 @@ def synthesize_netlist(
             write_handoff(synthesis, target, settings, work=work, output=output)
     if stage:
         stage.finish(describe_synthesis(synthesis))
+        if closeness := budget_text(netlist, synthesis):
+            talk(closeness)
     return synthesis
 
 

@@ -4,17 +4,25 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trilut import interrupt
+from trilut.app.budget import Budget, budget_text, choose_layers, with_budget
 from trilut.app.console import Stage, stages, talk
-from trilut.circuit.format import save
+from trilut.app.history import read_history
+from trilut.app.tune import search_settings
+from trilut.circuit.format import load, save
 from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset, load_dataset
 from trilut.data.names import dataset_path
-from trilut.files import make_directory
+from trilut.errors import TrilutError
+from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.measure.evaluation import Accuracy, dataset_accuracy
 from trilut.report.summary import gap_text, percent
+from trilut.training.settings.tables import Effort, choice_text, table_variants
+
+if TYPE_CHECKING:
+    from trilut.training import TrainingConfig
 
 __all__ = ["Trained", "load_samples", "resumable", "train_in_stage", "train_to_directory"]
 
@@ -49,6 +57,8 @@ def train_to_directory(
     output: Path,
     settings: Mapping[str, Any],
     *,
+    effort: Effort = "normal",
+    budget: Budget | None = None,
     abstain_margin: int = 1,
     resume: bool = False,
     restart: bool = False,
@@ -58,6 +68,11 @@ def train_to_directory(
 
     Parameters
     ----------
+    effort : str
+        How long to train on a table; ``best`` searches for settings by validation accuracy, and
+        keeps its trials in ``trials/``.
+    budget : Budget, optional
+        What the number of gates is chosen for, whatever the settings say of layers.
     abstain_margin : int
         The margin below which the circuit abstains.
     resume : bool
@@ -79,6 +94,8 @@ def train_to_directory(
             output,
             settings,
             show.start("train"),
+            effort=effort,
+            budget=budget,
             abstain_margin=abstain_margin,
             resume=resume,
             restart=restart,
@@ -125,6 +142,8 @@ def train_in_stage(
     settings: Mapping[str, Any],
     stage: Stage,
     *,
+    effort: Effort = "normal",
+    budget: Budget | None = None,
     abstain_margin: int = 1,
     resume: bool = False,
     restart: bool = False,
@@ -133,39 +152,81 @@ def train_in_stage(
     """Do as :func:`train_to_directory` with a data set that is there, and show it as a stage."""
     make_directory(output)
     stage.step("compiling")
-
-    def progress(measured: Mapping[str, Any], steps: int) -> None:
-        stage.update(measured["step"], steps, _progress_text(measured), unit="step")
-
     with interrupt.deferred():
-        from trilut.training import TrainingConfig, layer_accuracies, make_mesh, train
+        from trilut.training import TrainingConfig
         from trilut.training.checkpoint import check_finished
 
         if not (resume or restart):
             check_finished(output)
-        config = TrainingConfig.for_dataset(dataset, **settings)
-        result = train(
-            dataset,
-            config,
-            abstain_margin=abstain_margin,
-            progress=progress,
-            directory=output,
-            resume=resume,
-            mesh=None if mesh is None else make_mesh(batch=mesh[0], gate=mesh[1]),
-        )
-    netlist = result.netlist
-    accuracy = dataset_accuracy(netlist, dataset)
+        if budget is not None:
+            layers = choose_layers(dataset, settings, budget, effort=effort, progress=stage.step)
+            settings = {**settings, "layers": layers}
+        config = TrainingConfig.for_dataset(dataset, effort=effort, **settings)
+        talk(choice_text(config, dataset, effort=effort))
+        if effort == "best":
+            if mesh is not None:
+                raise TrilutError("A search trains on one device at a time; leave out --mesh")
+            varied = table_variants(config.settings, dataset.num_classes, given=settings)
+            trained = _search(dataset, output, varied, stage, abstain_margin)
+        else:
+            trained = _train(dataset, config, output, stage, abstain_margin, resume, mesh)
+    if budget is not None:
+        trained = replace(trained, netlist=with_budget(trained.netlist, budget))
+        talk(budget_text(trained.netlist) or "")
+    save(trained.netlist, output / "net.trilut")
+    accuracy = trained.accuracy
+    stage.finish(
+        f"{trained.netlist.num_gates} gates, validation {percent(accuracy.validation)}, "
+        f"hardened {percent(accuracy.hardened)}, "
+        f"ceiling {percent(accuracy.evaluation.ceiling)}"
+    )
+    return trained
+
+
+def _train(
+    dataset: Dataset,
+    config: "TrainingConfig",
+    output: Path,
+    stage: Stage,
+    abstain_margin: int,
+    resume: bool,
+    mesh: tuple[int, int] | None,
+) -> Trained:
+    from trilut.training import layer_accuracies, make_mesh, train
+
+    def progress(measured: Mapping[str, Any], steps: int) -> None:
+        stage.update(measured["step"], steps, _progress_text(measured), unit="step")
+
+    result = train(
+        dataset,
+        config,
+        abstain_margin=abstain_margin,
+        progress=progress,
+        directory=output,
+        resume=resume,
+        mesh=None if mesh is None else make_mesh(batch=mesh[0], gate=mesh[1]),
+    )
+    accuracy = dataset_accuracy(result.netlist, dataset)
     if not result.fitted.recipe.is_circuit:
         layers = tuple(layer_accuracies(result.fitted, dataset.test))
         accuracy = replace(accuracy, layers=layers)
     history: list[dict[str, Any]] = [dict(line) for line in result.history]
-    save(netlist, output / "net.trilut")
-    stage.finish(
-        f"{netlist.num_gates} gates, validation {percent(accuracy.validation)}, "
-        f"hardened {percent(accuracy.hardened)}, "
-        f"ceiling {percent(accuracy.evaluation.ceiling)}"
-    )
-    return Trained(netlist, dataset, accuracy, history)
+    return Trained(result.netlist, dataset, accuracy, history)
+
+
+def _search(
+    dataset: Dataset,
+    output: Path,
+    variants: list[dict[str, Any]],
+    stage: Stage,
+    abstain_margin: int,
+) -> Trained:
+    """Train with all settings, and take what is best on the validation samples."""
+    best = search_settings(dataset, output, variants, stage, abstain_margin=abstain_margin)
+    netlist, metrics = load(best.net), best.directory / "metrics.jsonl"
+    write_atomically(output / "metrics.jsonl", read_bytes(metrics).decode())
+    accuracy = dataset_accuracy(netlist, dataset)
+    return Trained(netlist, dataset, accuracy, read_history(metrics))
 
 
 def _progress_text(measured: Mapping[str, Any]) -> str:

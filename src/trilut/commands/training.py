@@ -22,7 +22,11 @@ from trilut.commands.options import (
     shares,
     tolerances,
 )
-from trilut.commands.training_options import add_training_options, training_settings
+from trilut.commands.training_options import (
+    add_training_options,
+    training_budget,
+    training_settings,
+)
 from trilut.training.names import Spacing
 
 __all__ = [
@@ -58,6 +62,8 @@ def _flow(args: argparse.Namespace) -> int:
         dataset_name(args.dataset, args),
         args.output,
         settings=training_settings(args),
+        effort=args.effort,
+        budget=training_budget(args),
         abstain_margin=args.abstain_margin,
         options=hardware_options(args),
         target=args.target,
@@ -76,7 +82,7 @@ def add_train(commands: Any) -> None:
         "train",
         _train,
         "train a network and harden it to a netlist",
-        "trilut train moons --recipe hard -o build/run",
+        "trilut train table.csv --label class --budget 1000lut4 -o build/run",
     )
     add_dataset(parser)
     add_output(parser, "net.trilut, metrics.jsonl and checkpoints")
@@ -94,6 +100,8 @@ def _train(args: argparse.Namespace) -> None:
         dataset,
         args.output,
         settings,
+        effort=args.effort,
+        budget=training_budget(args),
         abstain_margin=args.abstain_margin,
         resume=args.resume,
         restart=args.restart,

@@ -2,14 +2,20 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from trilut.commands.options import numbers, positive, seed, shares
 from trilut.data.groups import read_groups
+from trilut.errors import TrilutError
+from trilut.extras import require
 from trilut.training.config import add_settings, built_in_settings
 from trilut.training.settings.setting import Setting
+from trilut.training.settings.tables import Effort
 
-__all__ = ["add_training_options", "mesh_shape", "training_settings"]
+if TYPE_CHECKING:
+    from trilut.app.budget import Budget
+
+__all__ = ["add_training_options", "mesh_shape", "training_budget", "training_settings"]
 
 
 def add_training_options(parser: argparse.ArgumentParser, *, is_single: bool = False) -> None:
@@ -44,6 +50,23 @@ def add_training_options(parser: argparse.ArgumentParser, *, is_single: bool = F
     )
     if not is_single:
         return
+    options.add_argument(
+        "--effort",
+        choices=get_args(Effort),
+        default="normal",
+        help="how long to train on a table; best searches for settings by validation accuracy",
+    )
+    size = options.add_mutually_exclusive_group()
+    size.add_argument(
+        "--budget",
+        metavar="N",
+        help="as many gates as this number of tables has room for, such as 1000lut4 or 2000lut6",
+    )
+    size.add_argument(
+        "--fit",
+        metavar="TARGET",
+        help="as many gates as a part has room for, such as ice40-up5k",
+    )
     options.add_argument(
         "--abstain-margin",
         metavar="N",
@@ -114,3 +137,21 @@ def training_settings(args: argparse.Namespace) -> dict[str, Any]:
     if args.missing_groups is not None:
         settings["missing_groups"] = read_groups(args.missing_groups)
     return add_settings(settings, getattr(args, "set", []))
+
+
+def training_budget(args: argparse.Namespace) -> "Budget | None":
+    """Return the budget that was given, as a number of tables or as a part.
+
+    Raises
+    ------
+    TrilutError
+        If it cannot be read, or the layers are given too.
+    """
+    from trilut.app.budget import parse_budget, part_budget
+
+    if args.budget is None and args.fit is None:
+        return None
+    if args.layers is not None:
+        raise TrilutError("A budget chooses the number of gates; leave out --layers")
+    require("amaranth")
+    return part_budget(args.fit) if args.budget is None else parse_budget(args.budget)

@@ -1,0 +1,338 @@
+"""Boosted trees as a circuit: what a network of gates has to be smaller than.
+
+Used by tables.py. Gradient boosting on the same integers and thresholds as the network: one
+comparator for each feature and threshold that any tree reads, trees as logic, leaves of a few bits,
+trees of adders, and the argmax of TriLUT itself, with margin and abstention. The Verilog is plain,
+and its registers stand after comparators, trees and each level of adders.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-untyped]
+
+from trilut.circuit.encoder import Encoder
+from trilut.circuit.head import Head
+from trilut.data import Dataset
+from trilut.hdl.argmax import Argmax, DifferenceArgmax
+from trilut.hdl.conversion import convert
+from trilut.hdl.sums.groupsum import difference_width
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+DEPTHS = (2, 3)
+RATES = (0.1, 0.3, 0.6, 1.0)
+LEAF_BITS = (2, 3, 4)
+ROUNDS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100)
+# Of one model; with many classes there are fewer rounds.
+MOST_TREES = 700
+
+# What the search takes for the LUT4 of a circuit; the chosen one is synthesised.
+COMPARATOR_COST = 2.0
+TREE_COST = {2: 1.0, 3: 3.5}
+ADDER_COST = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A tree: its node 0 is the root, and a leaf has no feature.
+
+    Parameters
+    ----------
+    feature, bin : int64 array [node]
+        A sample goes right if the feature is in this bin or a higher one; −1 for a leaf.
+    left, right : int64 array [node]
+        Children.
+    missing_left : bool array [node]
+        Where a sample goes whose feature is missing.
+    value : float64 or int64 array [node]
+        What a leaf adds.
+    """
+
+    feature: Integers
+    bin: Integers
+    left: Integers
+    right: Integers
+    missing_left: NDArray[np.bool_]
+    value: NDArray[Any]
+
+    def leaves(self, bins: Floats) -> Integers:
+        """Return the leaf of every sample, given the bins of its features, NaN where missing."""
+        node = np.zeros(len(bins), dtype=np.int64)
+        for _ in range(max(DEPTHS)):
+            feature = self.feature[node]
+            value = bins[np.arange(len(bins)), np.maximum(feature, 0)]
+            right = np.where(np.isnan(value), ~self.missing_left[node], value >= self.bin[node])
+            step = np.where(right, self.right[node], self.left[node])
+            node = np.where(feature < 0, node, step)
+        return node
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Boosted trees with whole numbers at their leaves.
+
+    Parameters
+    ----------
+    encoder : Encoder
+        The integers and the thresholds.
+    trees : list of lists of Tree
+        For each score the trees that it is the sum of. Two classes have one score, of the first.
+    base : int64 array [score]
+        What each sum starts from.
+    """
+
+    encoder: Encoder
+    trees: list[list[Tree]]
+    base: Integers
+    num_classes: int
+
+    def scores(self, bins: Floats) -> Integers:
+        """Return the scores [score, sample]."""
+        return np.stack(
+            [
+                base + sum(tree.value[tree.leaves(bins)] for tree in trees)
+                for base, trees in zip(self.base, self.trees, strict=True)
+            ]
+        )
+
+    def classes(self, bins: Floats) -> Integers:
+        """Return the class of each sample, the lowest on a tie."""
+        return decide(self.scores(bins))
+
+    @property
+    def comparators(self) -> list[tuple[int, int]]:
+        """The features and bins that are compared, each once."""
+        return sorted(
+            {
+                (int(tree.feature[node]), int(tree.bin[node]))
+                for trees in self.trees
+                for tree in trees
+                for node in np.flatnonzero(tree.feature >= 0)
+            }
+        )
+
+
+def decide(scores: NDArray[Any]) -> Integers:
+    """Return the classes that scores [score, sample] stand for."""
+    return (scores[0] < 0).astype(np.int64) if len(scores) == 1 else scores.argmax(axis=0)
+
+
+def thresholds(encoder: Encoder) -> list[Integers]:
+    """Return the different thresholds of each feature, in order."""
+    return [
+        np.unique(np.concatenate([encoder.low[own], encoder.high[own]]))
+        for own in (encoder.feature == feature for feature in range(len(encoder.features)))
+    ]
+
+
+def to_bins(encoder: Encoder, x: NDArray[Any]) -> Floats:
+    """Return how many thresholds each feature has reached; NaN where it is missing."""
+    vectors = encoder.quantize(x)
+    columns = [
+        np.searchsorted(cuts, vectors.values[:, feature], side="right").astype(np.float64)
+        for feature, cuts in enumerate(thresholds(encoder))
+    ]
+    return np.where(vectors.valid, np.stack(columns, axis=1), np.nan)
+
+
+def smallest_trees(encoder: Encoder, dataset: Dataset, accuracy: float) -> tuple[Trees, float]:
+    """Return the trees of the least cost with a validation accuracy, and the accuracy they have.
+
+    If none is as good, those of the best accuracy are returned.
+    """
+    train, validation = (to_bins(encoder, split.x) for split in (dataset.train, dataset.validation))
+    best: tuple[tuple[float, float], Trees, float] | None = None
+    for depth in DEPTHS:
+        for rate in RATES:
+            model = _boost(dataset, train, depth, rate)
+            for trees in _variants(encoder, model, dataset.num_classes):
+                right = float(np.mean(trees.classes(validation) == dataset.validation.y))
+                missed = max(0.0, accuracy - right)
+                key = (missed, _cost(trees, depth))
+                if best is None or key < best[0]:
+                    best = key, trees, right
+    assert best is not None
+    return best[1], best[2]
+
+
+def _boost(dataset: Dataset, bins: Floats, depth: int, rate: float) -> Any:
+    num_scores = dataset.num_classes if dataset.num_classes > 2 else 1
+    rounds = max(ROUNDS[0], min(ROUNDS[-1], MOST_TREES // num_scores))
+    model = HistGradientBoostingClassifier(
+        max_iter=rounds,
+        learning_rate=rate,
+        max_depth=depth,
+        max_leaf_nodes=None,
+        early_stopping=False,
+        random_state=0,
+    )
+    return model.fit(bins, dataset.train.y)
+
+
+def _variants(encoder: Encoder, model: Any, num_classes: int) -> Iterator[Trees]:
+    """Yield the first rounds of a model with leaves of few bits."""
+    # Scikit-learn has no public way to the trees of this model.
+    rounds = [[_tree(predictor.nodes) for predictor in each] for each in model._predictors]
+    base = np.asarray(model._baseline_prediction, dtype=np.float64).ravel()
+    # Its one score of two classes is that of the second.
+    sign = -1.0 if num_classes == 2 else 1.0
+    for num_rounds in (number for number in ROUNDS if number <= len(rounds)):
+        used = rounds[:num_rounds]
+        largest = max(float(np.abs(tree.value).max()) for each in used for tree in each)
+        for bits in LEAF_BITS:
+            step = sign * largest / ((1 << bits - 1) - 0.5)
+            scores = [
+                [_rounded(each[score], step) for each in used] for score in range(len(rounds[0]))
+            ]
+            yield Trees(encoder, scores, np.rint(base / step).astype(np.int64), num_classes)
+
+
+def _tree(nodes: Any) -> Tree:
+    is_leaf = nodes["is_leaf"].astype(bool)
+    return Tree(
+        np.where(is_leaf, -1, nodes["feature_idx"].astype(np.int64)),
+        np.where(is_leaf, -1, np.floor(np.where(is_leaf, 0, nodes["num_threshold"])) + 1).astype(
+            np.int64
+        ),
+        nodes["left"].astype(np.int64),
+        nodes["right"].astype(np.int64),
+        nodes["missing_go_to_left"].astype(bool),
+        np.where(is_leaf, nodes["value"], 0.0),
+    )
+
+
+def _rounded(tree: Tree, step: float) -> Tree:
+    value = np.rint(tree.value / step).astype(np.int64)
+    return Tree(tree.feature, tree.bin, tree.left, tree.right, tree.missing_left, value)
+
+
+def _cost(trees: Trees, depth: int) -> float:
+    leaves = [np.ptp(tree.value[tree.feature < 0]) for each in trees.trees for tree in each]
+    bits = np.array([int(width).bit_length() for width in leaves])
+    return float(
+        COMPARATOR_COST * len(trees.comparators)
+        + TREE_COST[depth] * bits.sum()
+        + ADDER_COST * (bits + 1).sum()
+    )
+
+
+def write_trees(trees: Trees, path: Path, *, missing: bool) -> None:
+    """Write the circuit as Verilog, its top module ``trees_top``.
+
+    Parameters
+    ----------
+    missing : bool
+        Whether a feature can be missing: then there is a bit for each that says that it is there.
+    """
+    encoder = trees.encoder
+    lines, registers = [], []
+    fields = np.concatenate([[0], np.cumsum([feature.bits for feature in encoder.features])])
+    cuts = thresholds(encoder)
+    names = {}
+    for feature, number in trees.comparators:
+        name = names[feature, number] = f"reaches_{feature}_{number}"
+        threshold = int(cuts[feature][number - 1])
+        value = f"features[{fields[feature + 1] - 1}:{fields[feature]}]"
+        assert not encoder.features[feature].signed
+        registers.append((name, 1, f"{value} >= {encoder.features[feature].bits}'d{threshold}"))
+    if missing:
+        registers.append(("there", len(encoder.features), "present"))
+    sums, largest = [], 1
+    for score, (base, own) in enumerate(zip(trees.base.tolist(), trees.trees, strict=True)):
+        terms, low, high = [], int(base), int(base)
+        for number, tree in enumerate(own):
+            leaves = tree.value[tree.feature < 0]
+            least, most = int(leaves.min()), int(leaves.max())
+            low, high = low + least, high + most
+            if least == most:
+                continue
+            bits = (most - least).bit_length()
+            name = f"tree_{score}_{number}"
+            registers.append((name, bits, _expression(tree, 0, names, least, bits, missing)))
+            terms.append((name, bits, most - least))
+        largest = max(largest, abs(low), abs(high))
+        sums.append((terms, low))
+    head = Head(
+        tuple(f"class {label}" for label in range(trees.num_classes)),
+        (largest,) * trees.num_classes,
+        1.0,
+        1,
+    )
+    width = difference_width(head) if len(sums) == 1 else head.score_bits
+    for score, (terms, low) in enumerate(sums):
+        total = _add_up(terms, f"sum_{score}", registers)
+        offset = f"$signed({width}'d{low % (1 << width)})"
+        registers.append((f"score_{score}", width, f"$signed({{1'b0, {total}}}) + {offset}"))
+    argmax: Any = DifferenceArgmax(head) if len(sums) == 1 else Argmax(head, scores=False)
+    work = path.parent
+    text = convert(argmax, "trees_argmax", work)
+    lines += [
+        "module trees_top (",
+        "  input clk,",
+        f"  input [{fields[-1] - 1}:0] features,",
+        *([f"  input [{len(encoder.features) - 1}:0] present,"] if missing else []),
+        f"  output [{_width(argmax.o) - 1}:0] decision",
+        ");",
+        f"  wire signed [{len(sums) * width - 1}:0] scores;",
+    ]
+    lines += [f"  reg [{bits - 1}:0] {name};" for name, bits, _ in registers]
+    lines += ["  always @(posedge clk) begin"]
+    lines += [f"    {name} <= {expression};" for name, _, expression in registers]
+    joined = ", ".join(f"score_{score}" for score in reversed(range(len(sums))))
+    lines += [
+        "  end",
+        f"  assign scores = {{{joined}}};",
+        "  trees_argmax argmax (.clk(clk), .en(1'b1), .i(scores), .o(decision));",
+        "endmodule",
+    ]
+    path.write_text(text + "\n" + "\n".join(lines) + "\n")
+
+
+def _width(port: Any) -> int:
+    return len(port.as_value())
+
+
+def _expression(
+    tree: Tree, node: int, names: dict[tuple[int, int], str], least: int, bits: int, missing: bool
+) -> str:
+    if tree.feature[node] < 0:
+        return f"{bits}'d{int(tree.value[node]) - least}"
+    feature = int(tree.feature[node])
+    condition = names[feature, int(tree.bin[node])]
+    if missing:
+        there = f"there[{feature}]"
+        missed = tree.missing_left[node]
+        condition = f"({there} & {condition})" if missed else f"(~{there} | {condition})"
+    left, right = (
+        _expression(tree, int(child[node]), names, least, bits, missing)
+        for child in (tree.left, tree.right)
+    )
+    return f"({condition} ? {right} : {left})"
+
+
+def _add_up(
+    terms: Sequence[tuple[str, int, int]], prefix: str, registers: list[tuple[str, int, str]]
+) -> str:
+    """Add registers for a balanced tree of adders, and return the name of its sum."""
+    level = 0
+    while len(terms) > 1:
+        added = []
+        for pair in range(0, len(terms) - 1, 2):
+            (left, _, left_most), (right, _, right_most) = terms[pair : pair + 2]
+            most = left_most + right_most
+            name, bits = f"{prefix}_{level}_{pair // 2}", most.bit_length()
+            registers.append((name, bits, f"{left} + {right}"))
+            added.append((name, bits, most))
+        if len(terms) % 2:
+            name, bits, most = terms[-1]
+            delayed = f"{prefix}_{level}_last"
+            registers.append((delayed, bits, name))
+            added.append((delayed, bits, most))
+        terms, level = added, level + 1
+    return terms[0][0] if terms else "1'b0"
