@@ -155,3 +155,24 @@ def test_learned_wiring_beats_random_wiring():
         for wiring in ("learned", "random")
     )
     assert learned > random + 0.02
+
+
+def chosen_with_cost(scores, cost, num_inputs):
+    """Return what the slots of one block read, given a score for each source."""
+    rules = WireSearch(0.03, 100, comparator_cost=cost, num_inputs=num_inputs)
+    wires = rules.choose(make_search(scores))
+    return [*wires.a.tolist(), *wires.b.tolist()]
+
+
+def test_comparator_that_others_read_is_cheaper():
+    # Three slots agree on input 0, and the last likes input 1 a little better.
+    scores = [[3.0, 0.0, 0.0], [3.0, 0.0, 0.0], [-3.0, 0.0, 0.0], [2.0, 2.2, 0.0]]
+    assert chosen_with_cost(scores, 0.0, 3) == [0, 0, 0, 1]
+    assert chosen_with_cost(scores, 1.0, 3) == [0, 0, 0, 0]
+    assert chosen_with_cost(scores, 0.2, 3) == [0, 0, 0, 1]
+
+
+def test_gates_cost_no_comparator():
+    # Source 1 is a gate if only the last one is an input.
+    scores = [[3.0, 0.0, 0.0], [3.0, 0.0, 0.0], [3.0, 0.0, 0.0], [2.0, 2.2, 0.0]]
+    assert chosen_with_cost(scores, 1.0, 1) == [0, 0, 0, 1]

@@ -163,12 +163,19 @@ class WireSearch:
         Number of steps from one update to the next.
     distance_cost : float
         What a wire from one end of a layer to the other costs, in units of the scores.
+    comparator_cost : float
+        What a wire from an input that nothing else reads costs, in the same units. One that n other
+        slots read costs an (n+1)-th of it.
+    num_inputs : int
+        Number of inputs, which are the last sources of every layer that can read them.
     """
 
     rate: float
     steps: int
     every: int = 2
     distance_cost: float = 0.0
+    comparator_cost: float = 0.0
+    num_inputs: int = 0
 
     def due(self, step: Int[Array, ""]) -> Bool[Array, ""]:
         """Tell whether a step updates the scores."""
@@ -206,6 +213,10 @@ class WireSearch:
         strength = jnp.abs(search.scores)
         if self.distance_cost:
             strength = strength - self.distance_cost * _distance(search)
+        if self.comparator_cost:
+            strength = strength - self.comparator_cost * _unshared(
+                search, strength, self.num_inputs
+            )
         best = jax.lax.map(_first_highest, strength)[:, :, None]
         score = jnp.take_along_axis(search.scores, best, axis=2)
         sign_a, sign_b = jnp.split(jnp.where(score < 0, -1.0, 1.0).ravel(), 2)
@@ -219,6 +230,23 @@ def _first_highest(strength: Float[Array, "slot candidate"]) -> Int[Array, " slo
     is_highest = strength == jnp.max(strength, axis=1, keepdims=True)
     places = jnp.where(is_highest, jnp.arange(count, dtype=jnp.int32), count - 1)
     return jnp.min(places, axis=1)
+
+
+def _unshared(
+    search: LayerSearch, strength: Float[Array, "block slot candidate"], num_inputs: int
+) -> Float[Array, "block slot candidate"]:
+    """Return each slot's share of a comparator, if the others read what they would without it.
+
+    It is 0 for candidates that are values of gates.
+    """
+    chosen = jax.lax.map(_first_highest, strength)
+    read = jnp.take_along_axis(search.candidates, chosen, axis=1)
+    num_sources = len(search.places)
+    readers = jnp.zeros(num_sources, strength.dtype).at[read.ravel()].add(1.0)
+    own = jnp.arange(strength.shape[2], dtype=chosen.dtype)[None, None, :] == chosen[:, :, None]
+    others = readers[search.candidates][:, None, :] - own.astype(strength.dtype)
+    is_input = (jnp.arange(num_sources) >= num_sources - num_inputs).astype(strength.dtype)
+    return is_input[search.candidates][:, None, :] / (1.0 + others)
 
 
 def _distance(search: LayerSearch) -> Float[Array, "block slot candidate"]:

@@ -2,13 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-if TYPE_CHECKING:
-    from trilut.data import Dataset
-    from trilut.training.config import TrainingConfig
-
-__all__ = ["Effort", "choice_text", "table_settings", "table_variants"]
+__all__ = ["Effort", "table_settings", "table_variants"]
 
 Effort: TypeAlias = Literal["quick", "normal", "best"]
 """How long to train, and whether to search for settings."""
@@ -86,15 +82,3 @@ def table_variants(
         {"layers": wide, "steps": 2 * settings["steps"], "batch": 2 * settings["batch"]},
     ]
     return [{**settings, **change} for change in changes if not change.keys() & given.keys()]
-
-
-def choice_text(config: "TrainingConfig", dataset: "Dataset", *, effort: Effort) -> str:
-    """Say in one line what a training goes by, and what that follows from."""
-    encoding, course = config.encoding, config.course
-    gates = " + ".join(map(str, config.network.layers))
-    return (
-        f"{effort} effort for {len(dataset.train)} samples × {dataset.num_features} features in "
-        f"{dataset.num_classes} classes: {encoding.thresholds} {encoding.spacing} thresholds a "
-        f"feature, {gates} gates of {config.wiring.name} wiring, {course.steps} steps of "
-        f"{course.batch}; the best on {len(dataset.validation)} validation samples is kept"
-    )

@@ -112,6 +112,9 @@ class LearnedWiring(WiringSettings):
     distance_cost : float
         What the search charges for a wire from one end of a layer to the other. A score starts
         normal with a standard deviation of 2.
+    comparator_cost : float
+        What the search charges, in the same units, for an input that no other gate reads: each of n
+        readers is charged an n-th of it. Comparators that nobody reads are not built.
     """
 
     name: ClassVar[str] = "learned"
@@ -124,12 +127,22 @@ class LearnedWiring(WiringSettings):
     distance_cost: float = setting(
         0.0, NOT_NEGATIVE, option="what learned wiring charges for distance", metavar="C"
     )
+    comparator_cost: float = setting(
+        0.0, NOT_NEGATIVE, option="what learned wiring charges for a comparator", metavar="C"
+    )
 
     def wire(self, network: Network, course: Course, num_inputs: int) -> "Wired":
         """Start the search."""
         from trilut.training.search import Wired, WireSearch, choose_wires, start_search
 
-        rules = WireSearch(self.wire_rate, course.steps, self.wire_every, self.distance_cost)
+        rules = WireSearch(
+            self.wire_rate,
+            course.steps,
+            self.wire_every,
+            self.distance_cost,
+            self.comparator_cost,
+            num_inputs,
+        )
         search = start_search(
             num_inputs,
             network.layers,

@@ -19,7 +19,7 @@ from trilut.errors import TrilutError
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.measure.evaluation import Accuracy, dataset_accuracy
 from trilut.report.summary import gap_text, percent
-from trilut.training.settings.tables import Effort, choice_text, table_variants
+from trilut.training.settings.tables import Effort, table_variants
 
 if TYPE_CHECKING:
     from trilut.training import TrainingConfig
@@ -162,7 +162,7 @@ def train_in_stage(
             layers = choose_layers(dataset, settings, budget, effort=effort, progress=stage.step)
             settings = {**settings, "layers": layers}
         config = TrainingConfig.for_dataset(dataset, effort=effort, **settings)
-        talk(choice_text(config, dataset, effort=effort))
+        talk(_choice_text(config, dataset, effort))
         if effort == "best":
             if mesh is not None:
                 raise TrilutError("A search trains on one device at a time; leave out --mesh")
@@ -227,6 +227,18 @@ def _search(
     write_atomically(output / "metrics.jsonl", read_bytes(metrics).decode())
     accuracy = dataset_accuracy(netlist, dataset)
     return Trained(netlist, dataset, accuracy, read_history(metrics))
+
+
+def _choice_text(config: "TrainingConfig", dataset: Dataset, effort: Effort) -> str:
+    """Say in one line what a training goes by, and what that follows from."""
+    encoding, course = config.encoding, config.course
+    gates = " + ".join(map(str, config.network.layers))
+    return (
+        f"{effort} effort for {len(dataset.train)} samples × {dataset.num_features} features in "
+        f"{dataset.num_classes} classes: {encoding.thresholds} {encoding.spacing} thresholds a "
+        f"feature, {gates} gates of {config.wiring.name} wiring, {course.steps} steps of "
+        f"{course.batch}; the best on {len(dataset.validation)} validation samples is kept"
+    )
 
 
 def _progress_text(measured: Mapping[str, Any]) -> str:

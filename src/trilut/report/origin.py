@@ -38,7 +38,8 @@ def training_command(provenance: Mapping[str, Any]) -> str | None:
     if "seed" in settings:
         words += ["--seed", _text(settings["seed"])]
     for name, value in settings.items():
-        if name != "seed":
+        # What is empty cannot be written, and is empty by default.
+        if name != "seed" and value not in ([], ()):
             words += ["--set", f"{name}={_text(value)}"]
     return shlex.join(words)
 
@@ -48,5 +49,6 @@ def _text(value: object) -> str:
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, list | tuple):
-        return ",".join(map(str, value))
+        groups = any(isinstance(each, list | tuple) for each in value)
+        return (";" if groups else ",").join(map(_text, value))
     return str(value)
