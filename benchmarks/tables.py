@@ -255,8 +255,8 @@ def main() -> None:
         row = measure(name, seed, args.effort, args.route and seed == 0, args.output)
         write_atomically(path, json.dumps(row, indent=2) + "\n")
         print(
-            f"{name}, seed {seed}: {100 * row['test']:.2f} %, HGB {100 * row['hgb']['test']:.2f} %, "
-            f"{row['cpu_seconds']:.0f} s, {row['lut4']} LUT4, trees {row['trees']['lut4']}",
+            f"{name}, seed {seed}: {100 * row['test']:.2f} %, "
+            f"HGB {100 * row['hgb']['test']:.2f} %, {row['cpu_seconds']:.0f} s, {row['lut4']} LUT4, trees {row['trees']['lut4']}",
             flush=True,
         )
     print(facts(args.output))
