@@ -23,6 +23,7 @@ help:
 	@echo "  bench-emission  time and memory of Verilog output up to 512K gates"
 	@echo "  bench-training  time of a training step, and accuracies (hours; it can be interrupted)"
 	@echo "  bench-missing   accuracy with features missing, ternary and binary (minutes)"
+	@echo "  bench-tables    tables beside gradient boosting and trees as circuits (hours; it can be interrupted)"
 	@echo "  bench-verification  vectors a second through the RTL, and the time of a proof"
 	@echo "  bench-mutants   mistakes of every kind in three designs: what simulation and proof see (an hour)"
 	@echo "  bench-peers     other projects, installed with PyTorch in build/peers (gigabytes)"
@@ -70,7 +71,7 @@ test-all: lint $(STAMP_ALL)
 	$(BIN)/pytest
 
 bench: bench-sim bench-area bench-asic bench-groupsum bench-emission bench-estimate bench-verification \
-  bench-mutants bench-missing bench-pareto bench-fit bench-training
+  bench-mutants bench-missing bench-tables bench-pareto bench-fit bench-training
 
 bench-area: $(STAMP)
 	$(BIN)/python benchmarks/area.py
@@ -113,6 +114,9 @@ bench-training: $(STAMP)
 
 bench-missing: $(STAMP)
 	$(BIN)/python benchmarks/missing_features.py
+
+bench-tables: $(STAMP)
+	$(BIN)/python benchmarks/tables.py -o build/tables
 
 bench-sim: $(STAMP)
 	@mkdir -p build

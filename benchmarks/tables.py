@@ -23,6 +23,7 @@ import hashlib
 import io
 import json
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -106,10 +107,11 @@ def measure(name: str, seed: int, effort: Any, route: bool, directory: Path) -> 
     )
     trees, trees_validation = smallest_trees(encoder, dataset, validation)
     trees_test = np.mean(trees.classes(to_bins(encoder, dataset.test.x)) == dataset.test.y)
-    options = HardwareOptions(sums=load_target("ecp5").sums, presence_bits=missing)
+    options = HardwareOptions(sums=load_target("ecp5").sums)
     with tempfile.TemporaryDirectory() as work:
         design = write_verilog(netlist, Path(work), options)
-        ours = map_verilog(design.path, design.top, Path(work), route)
+        top = design.top if missing else without_missing(design.path)
+        ours = map_verilog(design.path, top, Path(work), route)
         write_trees(trees, Path(work) / "trees.v", missing=missing)
         theirs = map_verilog(Path(work) / "trees.v", "trees_top", Path(work), False)
     return {
@@ -156,6 +158,23 @@ def train(dataset: Dataset, config: TrainingConfig, effort: Any, directory: Path
         # One at a time, so that its CPU time is that of this process.
         trial = search_settings(dataset, directory, variants, show.start(dataset.name), jobs=1)
     return load(trial.net)
+
+
+def without_missing(path: Path) -> str:
+    """Put a design in a module in which no feature is ever missing, and return its name."""
+    text = path.read_text()
+    (ports,) = re.findall(r"^module trilut_top\(([^)]*)\);$", text, flags=re.MULTILINE)
+    body = text[text.index("module trilut_top(") :].split("endmodule")[0]
+    declared = re.findall(r"^  (input|output) (\[\d+:0\] )?(\w+);$", body, flags=re.MULTILINE)
+    assert {name for _, _, name in declared} == set(ports.split(", "))
+    lines = [f"  {kind} {width}{name};" for kind, width, name in declared if name != "in_present"]
+    (present,) = (width for _, width, name in declared if name == "in_present")
+    lines.append(f"  wire {present}in_present = ~0;")
+    outside = ports.replace("in_present, ", "")
+    wires = ", ".join(f".{name}({name})" for name in ports.split(", "))
+    module = [f"module whole({outside});", *lines, f"  trilut_top top ({wires});", "endmodule"]
+    path.write_text(text + "\n".join(module) + "\n")
+    return "whole"
 
 
 def map_verilog(path: Path, top: str, work: Path, route: bool) -> dict[str, Any]:

@@ -231,7 +231,7 @@ def write_trees(trees: Trees, path: Path, *, missing: bool) -> None:
         Whether a feature can be missing: then there is a bit for each that says that it is there.
     """
     encoder = trees.encoder
-    lines, registers = [], []
+    registers: list[tuple[str, int, str]] = []
     fields = np.concatenate([[0], np.cumsum([feature.bits for feature in encoder.features])])
     cuts = thresholds(encoder)
     names = {}
@@ -269,10 +269,10 @@ def write_trees(trees: Trees, path: Path, *, missing: bool) -> None:
         total = _add_up(terms, f"sum_{score}", registers)
         offset = f"$signed({width}'d{low % (1 << width)})"
         registers.append((f"score_{score}", width, f"$signed({{1'b0, {total}}}) + {offset}"))
-    argmax: Any = DifferenceArgmax(head) if len(sums) == 1 else Argmax(head, scores=False)
+    argmax: Any = DifferenceArgmax(head) if len(sums) == 1 else Argmax(head, ())
     work = path.parent
     text = convert(argmax, "trees_argmax", work)
-    lines += [
+    lines = [
         "module trees_top (",
         "  input clk,",
         f"  input [{fields[-1] - 1}:0] features,",

@@ -17,6 +17,7 @@ from trilut.training import (
 )
 from trilut.training.config import add_settings, built_in_settings
 from trilut.training.settings.recipes import RECIPES
+from trilut.training.settings.tables import table_settings
 from trilut.training.settings.wirings import WIRINGS
 
 
@@ -39,6 +40,35 @@ def test_defaults_fit_an_unknown_dataset(num_classes):
     head = TrainingConfig.for_dataset(unknown).head(unknown.class_names)
     assert head.classes == unknown.class_names
     assert len(set(head.group_sizes)) == 1
+
+
+@pytest.mark.parametrize(
+    ("task", "wanted"),
+    [
+        ((11_412, 10, 2), ((200, 200), 15, 6000)),
+        ((3_862, 36, 6), ((360, 360), 15, 3862)),
+        ((12_001, 16, 26), ((1040, 1040), 15, 6000)),
+        ((106, 13, 3), ((24, 24), 3, 2000)),
+        ((1_386, 19, 7), ((168, 168), 15, 2000)),
+        ((50_000, 3072, 10), ((600, 600), 1, 6000)),
+    ],
+)
+def test_defaults_follow_the_size_of_a_table(task, wanted):
+    settings = table_settings(*task)
+    assert (settings["layers"], settings["thresholds"], settings["steps"]) == wanted
+    quick = table_settings(*task, effort="quick")
+    assert quick["steps"] < settings["steps"]
+    assert sum(quick["layers"]) <= sum(settings["layers"])
+    assert table_settings(*task, effort="best") == settings
+
+
+@pytest.mark.parametrize(
+    "settings", [{"valence": 5}, {"valence": 2}, {"recipe": "dlgn"}, {"wiring": "random"}]
+)
+def test_defaults_of_a_table_go_with_any_recipe_and_wiring(settings):
+    unknown = dataset(3)
+    config = TrainingConfig.for_dataset(unknown, **settings)
+    assert config.head(unknown.class_names).classes == unknown.class_names
 
 
 def test_settings_override_the_defaults():

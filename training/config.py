@@ -117,6 +117,9 @@ class TrainingConfig:
             dataset.num_classes,
             effort=effort,
         )
+        if settings.get("valence", 3) > 3:
+            # There are no hardware costs for so many truth values.
+            defaults.pop("area_weight", None)
         if share := round(dataset.train.missing_share, 3):
             defaults["missing"] = (0.0, min(share, _MOST_MISSING))
         return _make(defaults, settings)

@@ -20,6 +20,9 @@ _MAX_TRITS = 1500
 # what all of them together can be given in a minute.
 _GATES = {"quick": (40, 400), "normal": (100, 1040), "best": (100, 1040)}
 _FEW_CLASSES = 3
+# Fewer samples than these for each gate of a layer are learned by heart.
+_SAMPLES_A_GATE = 8
+_LEAST_GATES = 8
 # With more gates the wires are searched for less often, which takes most of the time.
 _WIDE = 800
 # About a hundred times all samples, within bounds.
@@ -43,7 +46,7 @@ def table_settings(
     effort : str
         What ``best`` starts its search from is what ``normal`` trains with.
     """
-    width = num_classes * _gates(num_classes, effort)
+    width = num_classes * _gates(num_samples, num_classes, effort)
     least, most = _STEPS[effort]
     steps = max(least, min(most, num_samples))
     return {
@@ -62,11 +65,12 @@ def table_settings(
     }
 
 
-def _gates(num_classes: int, effort: Effort) -> int:
+def _gates(num_samples: int, num_classes: int, effort: Effort) -> int:
     """Return how many gates of a layer each class has."""
     most, total = _GATES[effort]
     wanted = most if num_classes <= _FEW_CLASSES else 6 * most // 10
-    return max(4, min(wanted, total // num_classes))
+    learnable = max(_LEAST_GATES, num_samples // (_SAMPLES_A_GATE * num_classes))
+    return max(1, min(wanted, learnable, total // num_classes))
 
 
 def _thresholds(num_samples: int, num_features: int) -> int:
