@@ -52,7 +52,7 @@ def measure(num_gates: int, *, optimized: bool) -> dict[str, Any]:
     optimizer_seconds = time.process_time() - start
     with TemporaryDirectory() as directory:
         start = time.process_time()
-        path = write_logic(netlist, Path(directory), optimized=optimized)
+        path = write_logic(netlist, Path(directory), optimized=optimized).path
         seconds = time.process_time() - start
         size = path.stat().st_size
     return {

@@ -27,8 +27,8 @@ class Family(StrEnum):
 
     @property
     def sums(self) -> str:
-        """What sums of trits are made of; see :class:`~trilut.hdl.Classifier`."""
-        return {"ice40": "carry", "ecp5": "ecp5", "gowin": "carry", "xc7": "xilinx"}[self]
+        """What sums of trits are made of: the same as on the synthesis target of that name."""
+        return {"ice40": "carry", "ecp5": "ecp5", "gowin": "generic", "xc7": "xilinx"}[self]
 
     @property
     def tools(self) -> tuple[str, ...]:

@@ -33,7 +33,6 @@ from trilut.circuit.optimize import optimize
 from trilut.errors import NetlistError, TrilutError
 from trilut.hdl import HardwareOptions
 from trilut.hdl.classifier import Classifier
-from trilut.hdl.fabric import layer_verilog
 from trilut.hdl.plan import LayerPlan
 
 __all__ = ["BoardDesign"]
@@ -169,12 +168,7 @@ class BoardDesign(wiring.Component):
 
     def layers_verilog(self) -> str:
         """Return the Verilog of the modules that ``layer_module`` names."""
-        classifier = self.classifier
-        assert classifier.layer_module is not None
-        return "\n".join(
-            layer_verilog(self.circuit, plan, classifier.layer_module(plan))
-            for plan in classifier.plans
-        )
+        return "\n".join(map(self.classifier.layer_text, self.classifier.plans))
 
     @property
     def identity(self) -> Identity:

@@ -3,8 +3,11 @@
 from typing import TYPE_CHECKING
 
 from trilut.circuit.interface import InputKind
+from trilut.hdl.design import Design
 from trilut.hdl.logic import write_logic
-from trilut.hdl.options import Fabric, HardwareOptions
+from trilut.hdl.options import DEFAULT_TARGET, PORTABLE, Fabric, HardwareOptions
+from trilut.hdl.reading import read_design
+from trilut.hdl.verilog import DesignFormat, write_verilog
 from trilut.lazy import lazy_names
 
 if TYPE_CHECKING:
@@ -12,15 +15,14 @@ if TYPE_CHECKING:
     from trilut.hdl.axi import AxiClassifier, BeatLoader
     from trilut.hdl.classifier import Classifier, StreamClassifier
     from trilut.hdl.control import Control
-    from trilut.hdl.design import Design
     from trilut.hdl.encoder import FeatureEncoder
     from trilut.hdl.gate import Gate
     from trilut.hdl.layer import Layer
-    from trilut.hdl.manifest import read_design
     from trilut.hdl.sums.groupsum import GroupSum
-    from trilut.hdl.verilog import DesignFormat, write_verilog
 
 __all__ = [
+    "DEFAULT_TARGET",
+    "PORTABLE",
     "Argmax",
     "AxiClassifier",
     "BeatLoader",
@@ -51,14 +53,10 @@ if not TYPE_CHECKING:
             "BeatLoader": "trilut.hdl.axi",
             "Classifier": "trilut.hdl.classifier",
             "Control": "trilut.hdl.control",
-            "Design": "trilut.hdl.design",
-            "DesignFormat": "trilut.hdl.verilog",
             "FeatureEncoder": "trilut.hdl.encoder",
             "Gate": "trilut.hdl.gate",
             "GroupSum": "trilut.hdl.sums.groupsum",
             "Layer": "trilut.hdl.layer",
             "StreamClassifier": "trilut.hdl.classifier",
-            "read_design": "trilut.hdl.manifest",
-            "write_verilog": "trilut.hdl.verilog",
         },
     )

@@ -21,8 +21,9 @@ from trilut.errors import NetlistError
 from trilut.hdl.argmax import Argmax, DifferenceArgmax
 from trilut.hdl.control import Control
 from trilut.hdl.encoder import FeatureEncoder
+from trilut.hdl.fabric import LayerFaults, layer_verilog
 from trilut.hdl.layer import Layer
-from trilut.hdl.options import HardwareOptions
+from trilut.hdl.options import PORTABLE, HardwareOptions
 from trilut.hdl.plan import LayerPlan, plan_layers
 from trilut.hdl.sums.groupsum import GroupSum, ScoreDifference, TritSum
 
@@ -46,7 +47,8 @@ class Classifier(wiring.Component):
         The circuit. Without a head the results are its output trits.
     options : HardwareOptions, optional
         Its pipeline, input, sums, scores and port of the margin. A netlist without an encoder takes
-        trits only.
+        trits only. Unless they say what sums are made of, it is any logic, which Amaranth's own
+        simulator can run.
     encoded : bool
         Whether trits come from a design that encodes by the netlist's own encoder: what the encoder
         cannot make is then a don't-care.
@@ -98,7 +100,8 @@ class Classifier(wiring.Component):
         input_register: bool | None = None,
         layer_module: Callable[[LayerPlan], str] | None = None,
     ):
-        self.options = options = (options or HardwareOptions()).for_netlist(netlist)
+        options = (options or HardwareOptions()).for_part(PORTABLE).for_netlist(netlist)
+        self.options = options
         is_features = options.input_kind is InputKind.FEATURES
         encoder = netlist.encoder if is_features else None
         if is_features and encoder is None:
@@ -168,6 +171,14 @@ class Classifier(wiring.Component):
             trit = bit // 2 if name is None else self._sum.input_trit(name, bit)
             return int(self.netlist.outputs[trit])
         return None
+
+    def layer_text(self, plan: LayerPlan, faults: LayerFaults | None = None) -> str:
+        """Return the Verilog of the module that ``layer_module`` names for a layer."""
+        assert self.layer_module is not None
+        is_cells = self.options.has_lut_cells and plan.registered
+        return layer_verilog(
+            self.netlist, plan, self.layer_module(plan), lut_cells=is_cells, faults=faults
+        )
 
     def _input_members(self) -> dict[str, Any]:
         members = {"in_valid": In(1), "in_ready": Out(1)}
@@ -263,7 +274,7 @@ def _head_blocks(
     head = netlist.head
     if head is None:
         return None, None
-    pipeline, extra = options.pipeline, options.head_outputs
+    pipeline, extra, sums = options.pipeline, options.head_outputs, options.sums or PORTABLE
     possible = possible_values(netlist, rows)[netlist.outputs]
     values = [tuple((np.flatnonzero(row) - 1).tolist()) or (0,) for row in possible]
     if len(head.classes) == 2 and not options.scores:
@@ -271,7 +282,7 @@ def _head_blocks(
             head,
             pipeline,
             values=values,
-            target=options.sums,
+            target=sums,
             input_register=True,
             unknowns=options.certain,
         )
@@ -281,7 +292,7 @@ def _head_blocks(
         pipeline,
         values=values,
         exact=options.scores or options.certain,
-        target=options.sums,
+        target=sums,
         input_register=True,
         unknowns=options.certain,
     )

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from trilut.circuit.interface import Port, VerilogModule
 from trilut.files import work_directory, write_atomically
-from trilut.hdl.axi import AxiClassifier
 from trilut.hdl.conversion import convert
 from trilut.hdl.design import Design
-from trilut.hdl.fabric import LayerFaults, layer_verilog
+from trilut.hdl.fabric import LayerFaults
 from trilut.hdl.lint import LINT_OFF, LINT_ON
+from trilut.hdl.streams import classifier_component
 
 __all__ = ["SELECT_BITS", "select_signal", "select_wrapper", "write_faulty"]
 
@@ -48,21 +48,11 @@ def write_faulty(
     ToolError
         If Yosys is missing or fails; the log that the message names is kept in ``logs``.
     """
-    classifier, options = design.classifier, design.options
-    assert classifier.layer_module is not None
-    layers = [
-        layer_verilog(
-            design.circuit,
-            plan,
-            classifier.layer_module(plan),
-            lut_cells=options.has_lut_cells and plan.registered,
-            faults=faults.get(plan.level),
-        )
-        for plan in design.plans
-    ]
-    component = classifier if options.axi_beat_bits is None else AxiClassifier(classifier)
+    classifier = design.classifier
+    assert classifier is not None
+    layers = [classifier.layer_text(plan, faults.get(plan.level)) for plan in design.plans]
     with work_directory(directory, logs=directory / "logs") as work:
-        body = convert(component, design.top, work)
+        body = convert(classifier_component(classifier), design.top, work)
     path = directory / "faulty.v"
     write_atomically(path, "\n".join([LINT_OFF, body, LINT_ON, *layers, _wrapper(design)]))
     return VerilogModule(path, _wrapper_name(design), design.interface, design.models)

@@ -3,25 +3,29 @@
 import dataclasses
 from pathlib import Path
 
+from trilut.circuit.interface import Interface, input_ports, output_ports
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
 from trilut.files import make_directory, write_atomically
+from trilut.hdl.design import Design
 from trilut.hdl.fabric import fabric_verilog
 from trilut.hdl.header import origin_lines
 from trilut.hdl.lint import LINT_OFF
+from trilut.hdl.manifest import write_manifest
+from trilut.hdl.options import HardwareOptions
 from trilut.hdl.plan import plan_layers
 from trilut.identifier import check_identifier
 
-__all__ = ["write_logic"]
+__all__ = ["logic_design", "write_logic"]
 
 
 def write_logic(
     netlist: Netlist, directory: Path, *, top: str = "trilut_top", optimized: bool = True
-) -> Path:
+) -> Design:
     """Write the gates alone as a combinational Verilog module, for nets of any size.
 
     Its ports are ``in_trits`` and ``out_trits``, two bits a trit; the code 11 must not come in. It
-    takes microseconds a gate and needs no tool.
+    takes microseconds a gate and needs no tool. ``TOP.json`` beside ``TOP.v`` is its manifest.
 
     Raises
     ------
@@ -29,12 +33,31 @@ def write_logic(
         If ``top`` is not a plain Verilog identifier.
     """
     check_identifier(top)
-    circuit = dataclasses.replace(netlist, encoder=None, head=None)
-    if optimized:
-        circuit = optimize(circuit).netlist
-    text = fabric_verilog(circuit, plan_layers(circuit, None), top)
-    path = make_directory(directory) / f"{top}.v"
-    options = f"--top {top} --logic-only{'' if optimized else ' --no-optimize'}"
-    header = origin_lines(netlist, circuit, options)
-    write_atomically(path, "\n".join([*header, "", LINT_OFF, text]))
-    return path
+    options = HardwareOptions(top=top, optimized=optimized, logic_only=True).for_netlist(netlist)
+    design = logic_design(netlist, options, make_directory(directory) / f"{top}.v")
+    text = fabric_verilog(design.circuit, design.plans, top)
+    header = origin_lines(netlist, design.circuit, options.command_line)
+    write_atomically(design.path, "\n".join([*header, "", LINT_OFF, text]))
+    write_manifest(design)
+    return design
+
+
+def logic_design(netlist: Netlist, options: HardwareOptions, path: Path) -> Design:
+    """Return the design of the gates of a netlist alone, as it stands in a file."""
+    gates = dataclasses.replace(netlist, encoder=None, head=None)
+    circuit = optimize(gates).netlist if options.optimized else gates
+    interface = Interface(
+        input_ports(None, netlist.num_inputs),
+        output_ports(None, len(netlist.outputs)),
+        latency=0,
+        is_combinational=True,
+    )
+    return Design(
+        path,
+        options.top,
+        interface,
+        options=options,
+        netlist=netlist,
+        circuit=circuit,
+        plans=plan_layers(circuit, None),
+    )

@@ -11,11 +11,18 @@ from trilut.circuit.netlist import Netlist
 from trilut.errors import NetlistError
 from trilut.hdl.sums.plan import SUM_TARGETS
 
-__all__ = ["MAX_BEAT_BITS", "Fabric", "HardwareOptions"]
+__all__ = ["DEFAULT_TARGET", "MAX_BEAT_BITS", "PORTABLE", "Fabric", "HardwareOptions"]
+
+DEFAULT_TARGET = "ecp5"
+"""The part that a design is made for, unless another is named; its sums have the same name."""
+
+PORTABLE = "generic"
+"""Sums of any logic, which every tool reads; named as a target, no part at all."""
 
 MAX_BEAT_BITS = 1024
 """The widest beats: other cores have no wider ones either."""
 
+_DEFAULT_PIPELINE = 2
 # From so many layers between registers on, the encoder counts as one more of them.
 _DEEP_PIPELINE = 3
 
@@ -41,8 +48,9 @@ class HardwareOptions:
         What enters; by default features if the netlist has an encoder, and trits otherwise.
     pipeline : int
         Number of layers between registers.
-    sums : str
-        What adds the trits: one of :data:`~trilut.hdl.sums.plan.SUM_TARGETS`.
+    sums : str, optional
+        What adds the trits: one of :data:`~trilut.hdl.sums.plan.SUM_TARGETS`. By default what the
+        part has for it that the design is made for; see :meth:`for_part`.
     axi_beat_bits : int, optional
         Put AXI4-Streams at both ends, with input beats of so many bits, a multiple of 8. Their
         loader holds the vector, so trits enter the layers from there, and from a ``pipeline`` of 3
@@ -64,6 +72,9 @@ class HardwareOptions:
         :mod:`trilut.circuit.optimize`.
     fabric : Fabric
         What the layers are made of.
+    logic_only : bool
+        Whether to write the gates alone, as a combinational module with trits in and out. Of the
+        other options only ``top`` and ``optimized`` shape it.
 
     Raises
     ------
@@ -73,8 +84,8 @@ class HardwareOptions:
 
     top: str = "trilut_top"
     input_kind: InputKind | None = None
-    pipeline: int = 2
-    sums: str = "generic"
+    pipeline: int = _DEFAULT_PIPELINE
+    sums: str | None = None
     axi_beat_bits: int | None = None
     presence_bits: bool = True
     scores: bool = False
@@ -83,23 +94,53 @@ class HardwareOptions:
     margin_port: bool = False
     optimized: bool = True
     fabric: Fabric = Fabric.TEXT
+    logic_only: bool = False
 
     def __post_init__(self) -> None:
         if self.pipeline < 1:
             raise NetlistError(f"There is a register every 1 or more layers, not {self.pipeline}")
-        if self.sums not in SUM_TARGETS:
+        if self.sums not in (None, *SUM_TARGETS):
             names = ", ".join(map(repr, SUM_TARGETS))
             raise NetlistError(f"Sums are made of {self.sums!r}, expected one of {names}")
         if self.axi_beat_bits is not None:
             _check_beats(self.axi_beat_bits)
         elif not self.presence_bits:
             raise NetlistError("Only packets can leave out the presence bits; give --axi, too")
+        if self.logic_only and self.flags:
+            raise NetlistError(
+                f"With --logic-only only the gates are written, without {', '.join(self.flags)}; "
+                "leave out one or the other"
+            )
+
+    @property
+    def flags(self) -> list[str]:
+        """What is not at its default of that which is around the gates, as on the command line."""
+        flags = {
+            "--input features": self.input_kind is InputKind.FEATURES,
+            "--pipeline": self.pipeline != _DEFAULT_PIPELINE,
+            "--axi": self.axi_beat_bits is not None,
+            "--no-missing": not self.presence_bits,
+            "--sums": self.sums is not None,
+            "--fabric": self.fabric is not Fabric.TEXT,
+            "--scores": self.scores,
+            "--certain": self.certain,
+            "--set": self.prediction_set,
+            "--margin-port": self.margin_port,
+        }
+        return [flag for flag, is_given in flags.items() if is_given]
+
+    def for_part(self, sums: str) -> "HardwareOptions":
+        """Return the options with the sums of a part, if nobody has said what they are made of."""
+        if self.sums is not None or self.logic_only:
+            return self
+        return dataclasses.replace(self, sums=sums)
 
     def for_netlist(self, netlist: Netlist) -> "HardwareOptions":
         """Return the options with what a netlist decides: what enters, if nobody has said it."""
         if self.input_kind is not None:
             return self
-        kind = InputKind.TRITS if netlist.encoder is None else InputKind.FEATURES
+        has_trits = self.logic_only or netlist.encoder is None
+        kind = InputKind.TRITS if has_trits else InputKind.FEATURES
         return dataclasses.replace(self, input_kind=kind)
 
     @property
@@ -152,21 +193,29 @@ class HardwareOptions:
 
     def _options(self) -> Iterator[str]:
         yield f"top {self.top}"
+        if self.logic_only:
+            yield "logic-only"
+        else:
+            yield from self._around_the_gates()
+        if not self.optimized:
+            yield "no-optimize"
+        if self.fabric is not Fabric.TEXT:
+            yield f"fabric {self.fabric}"
+
+    def _around_the_gates(self) -> Iterator[str]:
         if self.input_kind is not None:
             yield f"input {self.input_kind}"
         yield f"pipeline {self.pipeline}"
-        yield f"sums {self.sums}"
+        if self.sums is not None:
+            yield f"sums {self.sums}"
         if self.axi_beat_bits is not None:
             yield f"axi {self.axi_beat_bits}"
         flags = {
             "no-missing": not self.presence_bits,
             **{output.value: True for output in self.head_outputs},
             "margin-port": self.margin_port,
-            "no-optimize": not self.optimized,
         }
         yield from (flag for flag, is_given in flags.items() if is_given)
-        if self.fabric is not Fabric.TEXT:
-            yield f"fabric {self.fabric}"
 
 
 def _check_beats(bits: int) -> None:

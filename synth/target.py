@@ -10,6 +10,7 @@ from pathlib import Path
 
 from trilut.errors import FormatError, ToolError
 from trilut.files import read_bytes
+from trilut.hdl.options import PORTABLE
 from trilut.toml import TomlTable
 
 __all__ = [
@@ -278,6 +279,17 @@ def load_target(name: str) -> Target:
         )
     content = files("trilut.synth").joinpath("targets", f"{name}.toml").read_bytes()
     return _parse(name, content, f"Target {name!r}")
+
+
+def sums_of(target: str) -> str:
+    """Return what sums of trits are made of on a target; :data:`PORTABLE` is none and has no cells.
+
+    Raises
+    ------
+    TrilutError
+        If there is no such target, or its file cannot be read.
+    """
+    return PORTABLE if target == PORTABLE else load_target(target).sums
 
 
 def _parse(name: str, content: bytes, origin: str) -> Target:

@@ -10,9 +10,9 @@ from trilut import Head
 from trilut.circuit.trit import CODES
 from trilut.hdl.argmax import Argmax, DifferenceArgmax
 from trilut.hdl.conversion import convert
-from trilut.hdl.sums.cells import PRIMITIVE_MODELS
 from trilut.hdl.sums.compressor import TRUE, Chain, Plane
 from trilut.hdl.sums.groupsum import SUM_TARGETS, GroupSum, ScoreDifference, TritSum
+from trilut.hdl.sums.models import PRIMITIVE_MODELS
 from trilut.hdl.sums.plan import plan_sum
 from trilut.tools import find_tool, run
 

@@ -59,7 +59,7 @@ endmodule
 @pytest.mark.parametrize("optimized", [False, True])
 def test_no_gate_makes_the_illegal_code_from_legal_trits(tmp_path, optimized):
     netlist = every_net(random_netlist(0, num_inputs=8, num_gates=80, num_outputs=4))
-    path = write_logic(netlist, tmp_path, top="gates", optimized=optimized)
+    path = write_logic(netlist, tmp_path, top="gates", optimized=optimized).path
     text = path.read_text() + checker(netlist.num_inputs, netlist.num_nets, "gates")
     (tmp_path / "all.v").write_text(text)
     assert prove(tmp_path)
@@ -68,7 +68,7 @@ def test_no_gate_makes_the_illegal_code_from_legal_trits(tmp_path, optimized):
 @pytest.mark.synth
 def test_illegal_inputs_would_be_noticed(tmp_path):
     netlist = every_net(random_netlist(0, num_inputs=8, num_gates=80, num_outputs=4))
-    path = write_logic(netlist, tmp_path, top="gates")
+    path = write_logic(netlist, tmp_path, top="gates").path
     text = path.read_text() + checker(netlist.num_inputs, netlist.num_nets, "gates")
     (tmp_path / "all.v").write_text(text.replace("legal_in &", ""))
     assert not prove(tmp_path)
@@ -104,7 +104,7 @@ def test_logic_computes_the_netlist(tmp_path, valence):
     netlist = random_netlist(
         1, num_inputs=6, num_gates=50, num_outputs=5, valence=valence, num_classes=2
     )
-    path = write_logic(netlist, tmp_path)
+    path = write_logic(netlist, tmp_path).path
     rng = np.random.default_rng(0)
     trits = rng.choice([-1, 1] if valence == 2 else [-1, 0, 1], (12, 6))
     codes = {-1: "01", 0: "00", 1: "10"}
@@ -128,7 +128,7 @@ def test_logic_computes_the_netlist(tmp_path, valence):
 
 def test_logic_without_gates(tmp_path):
     netlist = random_netlist(0, num_inputs=3, num_gates=0, num_outputs=2)
-    text = write_logic(netlist, tmp_path).read_text()
+    text = write_logic(netlist, tmp_path).path.read_text()
     first, second = netlist.outputs.tolist()
     assert f"in_trits[{2 * second + 1}:{2 * second}],\n" in text
     assert f"in_trits[{2 * first + 1}:{2 * first}]\n" in text

@@ -17,7 +17,7 @@ from trilut.hdl import HardwareOptions, InputKind, Layer, write_logic, write_ver
 from trilut.hdl.conversion import convert
 from trilut.hdl.fabric import layer_verilog
 from trilut.hdl.plan import plan_layers
-from trilut.hdl.sums.cells import PRIMITIVE_MODELS
+from trilut.hdl.sums.models import PRIMITIVE_MODELS
 from trilut.sim import find_simulator
 from trilut.tools import find_tool
 
@@ -126,7 +126,7 @@ def test_lines_of_the_header_are_short_enough_for_every_tool(tmp_path):
     )
     for lines in (
         header(write_verilog(netlist, tmp_path / "whole")),
-        write_logic(netlist, tmp_path / "logic").read_text().splitlines(),
+        write_logic(netlist, tmp_path / "logic").path.read_text().splitlines(),
     ):
         assert lines[0] == f'// netlist: "{"n" * 3999}... (5002 more characters)'
         assert max(map(len, lines)) < 4200
@@ -143,7 +143,7 @@ def test_header_names_the_netlist_and_its_digest(tmp_path):
     assert lines[0] == '// netlist: "five"'
     assert lines[1] == f"// sha256:  {digest(netlist)}"
     assert '// origin:  {"data": {"name": "five\\n"}}' in lines
-    assert "// options: --top my_top --input trits --pipeline 2 --sums generic" in lines
+    assert "// options: --top my_top --input trits --pipeline 2 --sums ecp5" in lines
     assert (
         "// nets:    numbers in comments are those of the built circuit (optimised unless "
         "--no-optimize): inputs, then gates"
@@ -186,7 +186,7 @@ def test_header_of_streams_says_how_packets_and_results_lie(tmp_path):
         )
     )
     assert (
-        "// options: --top trilut_top --input features --pipeline 2 --sums generic --axi 8 "
+        "// options: --top trilut_top --input features --pipeline 2 --sums ecp5 --axi 8 "
         "--scores --margin-port"
     ) in lines
     assert "// abstains: on a tie, and if the margin is below abstain_margin" in lines
@@ -219,7 +219,8 @@ def test_header_lists_every_option(tmp_path):
         "--no-missing --no-optimize"
     ) in lines
     assert not any("missing" in line for line in lines if line.startswith("// packet"))
-    gates = write_logic(netlist, tmp_path, top="gates", optimized=False).read_text().splitlines()
+    logic = write_logic(netlist, tmp_path, top="gates", optimized=False)
+    gates = logic.path.read_text().splitlines()
     assert "// options: --top gates --logic-only --no-optimize" in gates
 
 

@@ -272,7 +272,7 @@ def test_energy_needs_a_voltage():
 def logic(tmp_path_factory):
     out = tmp_path_factory.mktemp("asic")
     net = random_netlist(3, num_inputs=8, num_gates=40, num_outputs=10)
-    path = write_logic(net, out)
+    path = write_logic(net, out).path
     return net, synthesize(path, "trilut_top", load_target("asic"), out=out, blocks=False), out
 
 

@@ -186,6 +186,10 @@ ENABLE = {
         )
         for enable in ("1'b1", "out_ready", "~in_ready", "in_ready & in_valid")
     },
+    # What is not valid need not enter: seen from the ports this is the same design.
+    "enable of encoder: in_ready & in_valid": Edit(
+        *instance("encoder", "en", "in_ready & in_valid")
+    ),
     "one register without": Edit(r"if \(en\) chosen <=", "chosen <=", NOT_TOGETHER),
     "one register inverted": Edit(r"if \(en\) chosen <=", "if (!en) chosen <=", NOT_TOGETHER),
 }
@@ -330,8 +334,12 @@ DATA = {
         f"{port} as data": Edit(
             r"\.present\(in_present\)", f".present(in_present & {{4{{{port}}}}})", no_vector(port)
         )
-        for port in ("in_valid", "rst", "clk", "out_ready", "out_valid")
+        for port in ("rst", "clk", "out_ready", "out_valid")
     },
+    # A vector is only taken where this is 1.
+    "in_valid as data": Edit(
+        r"\.present\(in_present\)", ".present(in_present & {4{in_valid}})",
+    ),
     "in_ready as data": Edit(
         r"\.present\(in_present\)", ".present(in_present & {4{in_ready}})",
     ),

@@ -10,11 +10,11 @@ import numpy as np
 from trilut.circuit.bits import bits_to_text, text_to_bits
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.head import Decisions
-from trilut.circuit.interface import LIST_PORTS, Port
+from trilut.circuit.interface import LIST_PORTS, Interface, Port
 from trilut.circuit.trit import Bits
 from trilut.sim.bench.job import Job, Model
 
-__all__ = ["Payload", "Ports", "is_resolved"]
+__all__ = ["Payload", "Ports", "is_resolved", "port_objection"]
 
 Payload = tuple[str, ...]
 """The value of every port of one side of the design, most significant bit first."""
@@ -30,22 +30,17 @@ class Ports:
     Attributes
     ----------
     in_valid, in_ready, out_valid, out_ready
-        The handshakes.
+        The handshakes; None without a clock.
     inputs, outputs : mapping
         What a transfer carries.
     framing_error
         Whether a packet was dropped; None where there are none.
-
-    Raises
-    ------
-    ValueError
-        If a port has another width than the interface says.
     """
 
     def __init__(self, dut: Any, job: Job, model: Model) -> None:
         self._interface = interface = job.interface
         self._model = model
-        handles = {port.name: _handle(dut, port) for port in interface.ports}
+        handles = {port.name: getattr(dut, port.name) for port in interface.ports}
         self.framing_error = handles.get("framing_error")
         if interface.axi is None:
             names: tuple[str, ...] = ("in_valid", "in_ready", "out_valid", "out_ready")
@@ -54,9 +49,8 @@ class Ports:
         else:
             names = ("s_axis_tvalid", "s_axis_tready", "m_axis_tvalid", "m_axis_tready")
             inputs, outputs = ["s_axis_tdata", "s_axis_tlast"], ["m_axis_tdata", "m_axis_tlast"]
-        self.in_valid, self.in_ready, self.out_valid, self.out_ready = (
-            handles[name] for name in names
-        )
+        handshake: list[Any] = [handles.get(name) for name in names]
+        self.in_valid, self.in_ready, self.out_valid, self.out_ready = handshake
         self.inputs = {name: handles[name] for name in inputs}
         self.outputs = {name: handles[name] for name in outputs}
         self._margin = handles.get("abstain_margin")
@@ -138,11 +132,15 @@ def _read(port: Port, text: str) -> object:
     return values if port.name in LIST_PORTS else values[0]
 
 
-def _handle(dut: Any, port: Port) -> Any:
-    handle = getattr(dut, port.name)
-    if len(handle) != port.width:
-        raise ValueError(f"Port {port.name!r} has {len(handle)} bits, expected {port.width}")
-    return handle
+def port_objection(dut: Any, interface: Interface) -> str:
+    """Say which port of an interface a design has not, or has with another width, if any."""
+    for port in interface.ports:
+        handle = getattr(dut, port.name, None)
+        if handle is None:
+            return f"has no {port.direction} port {port.name!r}, expected one of {port.width} bits"
+        if len(handle) != port.width:
+            return f"has {len(handle)} bits at port {port.name!r}, expected {port.width}"
+    return ""
 
 
 def is_resolved(text: str) -> bool:

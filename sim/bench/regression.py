@@ -168,7 +168,8 @@ def verify_rtl(
         If the simulator is missing, cannot build the design, or does not come to an end. A design
         that computes something wrong is a result, not an error.
     NetlistError
-        If the top module is not a plain Verilog identifier.
+        If the top module is not a plain Verilog identifier, or has other ports than its interface
+        says.
     DataError
         If the vectors do not fit the netlist.
     FormatError
@@ -190,6 +191,8 @@ def verify_rtl(
     build_seconds = time.monotonic() - start
     say(f"Simulating {len(model):,} vectors")
     report, run_seconds = _simulate(tool, design.top, job, model, directory, timeout)
+    if objection := report.get("objection"):
+        raise NetlistError(f"Module {design.top!r} {objection}")
     return _result(job, report, tool, build_seconds, run_seconds)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from trilut.app.console import stages
 from trilut.circuit.format import load
-from trilut.hdl.options import HardwareOptions
+from trilut.hdl.options import PORTABLE, HardwareOptions
 from trilut.measure.matching import features_for, netlist_dataset
 from trilut.verify.kinds import DESIGN_KINDS, MutationKind
 
@@ -74,7 +74,7 @@ def campaign_file(
         stage = show.start(kind)
         stage.step("building")
         out = output or Path(scratch)
-        shaped = dataclasses.replace(options or HardwareOptions(), scores=True)
+        shaped = dataclasses.replace(_portable(options), scores=True)
         design = write_verilog(netlist, out, shaped)
         if kind == "flips":
             chosen = stimulus(netlist, samples[:_FLIP_SAMPLES], rng, num_random=1)["data"]
@@ -163,7 +163,7 @@ def mutate_file(
         stage = show.start("design mutants")
         stage.step("building")
         out = output or Path(scratch)
-        design = write_verilog(netlist, out, options)
+        design = write_verilog(netlist, out, _portable(options))
         vectors = {}
         for each in seeds:
             groups = stimulus(netlist, samples, np.random.default_rng(each), num_random=num_random)
@@ -175,3 +175,8 @@ def mutate_file(
         found = campaign.results(progress=stage.update)
         stage.finish(f"{sum(each.is_killed for each in found):,} of {len(found):,} mutants seen")
     return [*results, *kind_results(found)]
+
+
+def _portable(options: HardwareOptions | None) -> HardwareOptions:
+    """Return options with sums of any logic, in which there are adders to break."""
+    return (options or HardwareOptions()).for_part(PORTABLE)

@@ -19,7 +19,7 @@ from trilut.circuit.format import digest, load
 from trilut.errors import TrilutError
 from trilut.extras import missing, require
 from trilut.files import make_directory, write_atomically
-from trilut.hdl.options import HardwareOptions
+from trilut.hdl.options import DEFAULT_TARGET, HardwareOptions
 from trilut.report.page import PAGE_MODULES, render_page, write_page
 from trilut.report.plots import pareto_figure
 from trilut.report.summary import percent
@@ -136,7 +136,7 @@ def explore(
     settings: Sequence[Mapping[str, Any]] = (),
     nets: Sequence[Path] = (),
     pipelines: Sequence[int] = (2,),
-    target: str = "ecp5",
+    target: str = DEFAULT_TARGET,
     route: bool = True,
     frequency: float = 200.0,
     timeout: float = 600.0,

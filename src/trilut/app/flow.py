@@ -1,7 +1,6 @@
 """The whole flow: from a data set to verified RTL, a synthesis report and a page that shows it."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,9 @@ from trilut.app.synth import describe_synthesis
 from trilut.app.train import load_samples, resumable, train_in_stage
 from trilut.app.verify import describe_verification
 from trilut.errors import ToolError
+from trilut.extras import require
 from trilut.files import work_directory
-from trilut.hdl.options import HardwareOptions
+from trilut.hdl.options import DEFAULT_TARGET, HardwareOptions
 from trilut.report.page import PAGE_MODULES
 from trilut.report.verification import verification_document
 from trilut.training.settings.tables import Effort
@@ -32,7 +32,7 @@ def run_flow(
     budget: Budget | None = None,
     abstain_margin: int = 1,
     options: "HardwareOptions | None" = None,
-    target: str = "ecp5",
+    target: str = DEFAULT_TARGET,
     num_random: int = 10_000,
     resume: bool = False,
     restart: bool = False,
@@ -56,7 +56,8 @@ def run_flow(
     abstain_margin : int
         The margin below which the circuit abstains.
     options : HardwareOptions, optional
-        What shapes the hardware; its sums are made of the cells of the part.
+        What shapes the hardware; its sums are made of the cells of the part, unless it says
+        otherwise.
     target : str
         Name of a synthesis target.
     num_random : int
@@ -87,8 +88,9 @@ def run_flow(
     part = load_target(target)
     find_tools(part)
     find_simulator()
+    require("amaranth")
     tell_missing("The page", *PAGE_MODULES)
-    shaped = replace(options or HardwareOptions(), sums=part.sums)
+    shaped = (options or HardwareOptions()).for_part(part.sums)
     logs = output / "logs"
     with resumable(output), stages() as show:
         trained = train_in_stage(

@@ -1,8 +1,8 @@
 """A report of whatever a run directory holds."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +18,30 @@ from trilut.measure.evaluation import dataset_accuracy
 from trilut.measure.matching import netlist_dataset, samples_for
 from trilut.report.page import PAGE_MODULES
 from trilut.report.run import Report, make_report, write_report
+from trilut.report.verification import read_verification, verification_rows
 
 __all__ = ["near_synthesis", "report_run"]
 
 
-def report_run(path: Path, *, output: Path | None = None, data: str | None = None) -> Report:
+def report_run(
+    path: Path, *, output: Path | None = None, data: str | None = None, rtl: Path | None = None
+) -> Report:
     """Write ``report.html`` and ``report.json`` of a run, with what is there.
 
     Parameters
     ----------
     path : Path
         A run directory with ``net.trilut``, or a netlist file. ``metrics.jsonl`` and an earlier
-        ``report.json`` beside it are used if they are there, and the newest ``synthesis.json`` of
-        this netlist in its directory, one below it, or one beside it.
+        ``report.json`` beside it are used if they are there, and the newest ``verification.json``
+        and ``synthesis.json`` of this netlist in its directory, one below it, or one beside it.
     output : Path, optional
         Directory to write to; by default that of the netlist.
     data : str, optional
         Data set to measure on; by default the one that the netlist was trained on. Without any,
         the report has no accuracy.
+    rtl : Path, optional
+        The directory of a design, or its Verilog file: the report says whether that design is the
+        one that was verified and synthesised. Results that are in the directory come first.
 
     Raises
     ------
@@ -51,14 +57,18 @@ def report_run(path: Path, *, output: Path | None = None, data: str | None = Non
         split = samples_for(netlist, dataset)
         accuracy = dataset_accuracy(netlist, dataset)
     earlier = _earlier(netlist, file.parent / "report.json")
+    places = [file.parent]
+    if rtl is not None:
+        places.insert(0, rtl if rtl.is_dir() else rtl.parent)
     if accuracy is not None and "layers" in (earlier.get("accuracy") or {}):
         accuracy = replace(accuracy, layers=tuple(earlier["accuracy"]["layers"]))
     report = make_report(
         netlist,
         accuracy=accuracy,
         history=read_history(file.parent / "metrics.jsonl"),
-        verification=earlier.get("verification"),
-        synthesis=near_synthesis(netlist, file.parent) or earlier.get("synthesis"),
+        verification=_nearest(netlist, places, _VERIFICATION) or earlier.get("verification"),
+        synthesis=_nearest(netlist, places, _SECTION) or earlier.get("synthesis"),
+        design=None if rtl is None else _design(netlist, rtl),
     )
     write_report(report, netlist, split, make_directory(output or file.parent))
     return report
@@ -79,7 +89,6 @@ def _dataset(netlist: Netlist, name: str | None) -> Dataset | None:
 def _earlier(netlist: Netlist, path: Path) -> Mapping[str, Any]:
     """Return an earlier report, if it is of the same netlist."""
     from trilut.report.synthesis import section_rows
-    from trilut.report.verification import verification_rows
 
     if not path.exists():
         return {}
@@ -98,21 +107,52 @@ def _earlier(netlist: Netlist, path: Path) -> Mapping[str, Any]:
 
 def near_synthesis(netlist: Netlist, directory: Path) -> Mapping[str, Any] | None:
     """Return the newest synthesis of a netlist near its directory, if there is one."""
-    own = directory / "synthesis.json"
+    return _nearest(netlist, [directory], _SECTION)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """A file with results, and how to read what it says of a netlist."""
+
+    file: str
+    read: Callable[[Netlist, Path], Mapping[str, Any] | None]
+
+
+def _nearest(
+    netlist: Netlist, directories: Sequence[Path], kind: _Kind
+) -> Mapping[str, Any] | None:
+    """Return the result of a netlist in the first of some directories, or the newest near them."""
+    own = [directory / kind.file for directory in directories]
     # Where `trilut synth run/net.trilut -o synth` puts it, or -o run/synth.
-    near = (directory, directory.absolute().parent)
-    found = {path.resolve() for place in near for path in place.glob("*/synthesis.json")}
-    others = found - {own.resolve()}
-    sections = [_section(netlist, own)] if own.exists() else []
+    near = {place for each in directories for place in (each, each.absolute().parent)}
+    found = {path.resolve() for place in near for path in place.glob(f"*/{kind.file}")}
+    others = found - {path.resolve() for path in own}
+    results = [kind.read(netlist, path) for path in own if path.exists()]
     for path in sorted(others, key=lambda path: -path.stat().st_mtime):
         # One of another netlist may be damaged, or of a version that is gone.
         with suppress(FormatError):
-            sections.append(_section(netlist, path))
-    return next((section for section in sections if section is not None), None)
+            results.append(kind.read(netlist, path))
+    return next((result for result in results if result is not None), None)
 
 
-def _section(netlist: Netlist, path: Path) -> Mapping[str, Any] | None:
+def _design(netlist: Netlist, path: Path) -> dict[str, str]:
+    from trilut.hdl import read_design
+
+    design = read_design(path, netlist)
+    return {"file": str(design.path), "sha256": design.sha256}
+
+
+def _read_verification(netlist: Netlist, path: Path) -> Mapping[str, Any] | None:
+    document = read_verification(path)
+    return document if document.get("netlist_sha256") == digest(netlist) else None
+
+
+def _read_section(netlist: Netlist, path: Path) -> Mapping[str, Any] | None:
     from trilut.report.synthesis import read_synthesis_report
 
     report = read_synthesis_report(path)
     return report.section if report.document["netlist"]["sha256"] == digest(netlist) else None
+
+
+_VERIFICATION = _Kind("verification.json", _read_verification)
+_SECTION = _Kind("synthesis.json", _read_section)

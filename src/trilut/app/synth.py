@@ -11,12 +11,13 @@ from trilut.circuit.format import load
 from trilut.circuit.netlist import Netlist
 from trilut.errors import ToolError, TrilutError
 from trilut.files import work_directory
-from trilut.hdl.options import HardwareOptions
+from trilut.hdl.options import DEFAULT_TARGET, PORTABLE, HardwareOptions
 from trilut.report.page import PAGE_MODULES
 
 if TYPE_CHECKING:
+    from trilut.hdl import Design
     from trilut.report.synthesis import SynthesisReport
-    from trilut.synth import SynthesisSettings
+    from trilut.synth import PipelineChoice, SynthesisSettings
     from trilut.synth.design import Synthesis
     from trilut.synth.target import Target
 
@@ -37,7 +38,8 @@ def synthesize_file(
     output: Path,
     options: HardwareOptions | None = None,
     *,
-    target: str = "ecp5",
+    target: str = DEFAULT_TARGET,
+    rtl: Path | None = None,
     pipeline: Pipeline | None = None,
     settings: "SynthesisSettings | None" = None,
 ) -> "SynthesisReport":
@@ -46,7 +48,11 @@ def synthesize_file(
     Parameters
     ----------
     options : HardwareOptions, optional
-        What shapes the hardware; its sums are made of the cells of the part.
+        What shapes the hardware; its sums are made of the cells of the part, unless it says
+        otherwise.
+    rtl : Path, optional
+        A design that is there, changed or from elsewhere, instead of a new one; as of
+        :func:`trilut.hdl.read_design`.
     pipeline : int or "auto", optional
         Layers between registers, if not as the options say.
     settings : SynthesisSettings, optional
@@ -58,7 +64,7 @@ def synthesize_file(
         If a tool fails. If the area is known nevertheless, the files are there with it.
     """
     return synthesize_to_directory(
-        load(path), output, options, target=target, pipeline=pipeline, settings=settings
+        load(path), output, options, target=target, rtl=rtl, pipeline=pipeline, settings=settings
     )
 
 
@@ -67,14 +73,15 @@ def synthesize_to_directory(
     output: str | Path,
     options: HardwareOptions | None = None,
     *,
-    target: str = "ecp5",
+    target: str = DEFAULT_TARGET,
+    rtl: Path | None = None,
     pipeline: Pipeline | None = None,
     settings: "SynthesisSettings | None" = None,
 ) -> "SynthesisReport":
     """Do as :func:`synthesize_file` with a netlist that is there."""
     tell_missing("The page", *PAGE_MODULES)
     with stages() as show:
-        return _synthesize(netlist, Path(output), show, target, options, pipeline, settings)
+        return _synthesize(netlist, Path(output), show, target, options, rtl, pipeline, settings)
 
 
 def synthesize_targets(
@@ -83,6 +90,7 @@ def synthesize_targets(
     targets: Sequence[str],
     options: HardwareOptions | None = None,
     *,
+    rtl: Path | None = None,
     pipeline: Pipeline | None = None,
     settings: "SynthesisSettings | None" = None,
 ) -> dict[str, "SynthesisReport | TrilutError"]:
@@ -108,7 +116,7 @@ def synthesize_targets(
     def synthesize_one(target: str) -> "SynthesisReport | TrilutError":
         folder = output / load_target(target).name
         try:
-            return _synthesize(netlist, folder, show, target, options, pipeline, settings)
+            return _synthesize(netlist, folder, show, target, options, rtl, pipeline, settings)
         except TrilutError as error:
             return error
 
@@ -133,19 +141,22 @@ def _synthesize(
     show: Stages,
     target: str,
     options: HardwareOptions | None,
+    rtl: Path | None,
     pipeline: Pipeline | None,
     settings: "SynthesisSettings | None",
 ) -> "SynthesisReport":
-    from trilut.report.synthesis import make_synthesis_report, write_synthesis_report
     from trilut.synth import SynthesisSettings, choose_pipeline, load_target
     from trilut.synth.runner import find_tools
 
     part = load_target(target)
     # Before the Verilog is written, which can take a minute.
     find_tools(part)
-    shaped = replace(options or HardwareOptions(), sums=part.sums)
     wanted = settings or SynthesisSettings()
     choice = None
+    if rtl is not None:
+        design = _design_for(part, rtl, netlist, options, pipeline)
+        return _reported(synthesize_in(output, design, part, wanted, show), choice, output)
+    shaped = (options or HardwareOptions()).for_part(part.sums)
     if pipeline == "auto":
         stage = show.start("pipeline")
         choice = choose_pipeline(
@@ -159,6 +170,37 @@ def _synthesize(
     if pipeline is not None:
         shaped = replace(shaped, pipeline=pipeline)
     synthesis = synthesize_netlist(netlist, part, shaped, output, wanted, show)
+    return _reported(synthesis, choice, output)
+
+
+def _design_for(
+    part: "Target",
+    rtl: Path,
+    netlist: Netlist,
+    options: HardwareOptions | None,
+    pipeline: Pipeline | None,
+) -> "Design":
+    """Return a design that is there, if a part has the cells that it is made of."""
+    from trilut.hdl import read_design
+
+    if pipeline is not None:
+        raise ToolError("A design that is there has its registers; leave out --pipeline")
+    design = read_design(rtl, netlist, options, sums=part.sums)
+    if design.models and design.options.sums != part.sums:
+        raise ToolError(
+            f"Design {str(design.path)!r} is made of cells of {design.options.sums!r}, which "
+            f"target {part.name!r} does not have; make it with --target {part.name} or "
+            f"--target {PORTABLE}"
+        )
+    return design
+
+
+def _reported(
+    synthesis: "Synthesis", choice: "PipelineChoice | None", output: Path
+) -> "SynthesisReport":
+    """Write the report of a synthesis and return it."""
+    from trilut.report.synthesis import make_synthesis_report, write_synthesis_report
+
     report = make_synthesis_report(synthesis, choice)
     write_synthesis_report(report, output)
     if synthesis.result.incomplete:
@@ -191,13 +233,26 @@ def synthesize_netlist(
         If the design cannot be mapped, or a tool is missing.
     """
     from trilut.hdl import write_verilog
+
+    with work_directory(output, logs=output / "logs") as work:
+        design = write_verilog(netlist, work, options)
+        return synthesize_in(output, design, target, settings, show)
+
+
+def synthesize_in(
+    output: Path,
+    design: "Design",
+    target: "Target",
+    settings: "SynthesisSettings",
+    show: Stages | None = None,
+) -> "Synthesis":
+    """Synthesise a design, with ``logs`` in the output directory; as :func:`synthesize_netlist`."""
     from trilut.synth import synthesize_design
     from trilut.synth.asic.handoff import write_handoff
 
     logs = output / "logs"
+    stage = show.start(f"synth {target.name}") if show else None
     with work_directory(output, logs=logs) as work:
-        design = write_verilog(netlist, work, options)
-        stage = show.start(f"synth {target.name}") if show else None
         progress = stage.step if stage else None
         synthesis = synthesize_design(
             design, target, work=work, logs=logs, settings=settings, progress=progress
@@ -206,7 +261,7 @@ def synthesize_netlist(
             write_handoff(synthesis, target, settings, work=work, output=output)
     if stage:
         stage.finish(describe_synthesis(synthesis))
-        if closeness := budget_text(netlist, synthesis):
+        if closeness := budget_text(design.netlist, synthesis):
             talk(closeness)
     return synthesis
 

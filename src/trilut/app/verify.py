@@ -14,7 +14,6 @@ from trilut.app.console import stages, talk
 from trilut.circuit.format import load
 from trilut.circuit.netlist import Netlist
 from trilut.errors import ToolError, TrilutError
-from trilut.files import work_directory
 from trilut.hdl.options import HardwareOptions
 from trilut.measure.matching import features_for, netlist_dataset
 from trilut.report.verification import verification_document, write_verification
@@ -29,7 +28,6 @@ def verify_file(
     path: Path,
     options: HardwareOptions | None = None,
     *,
-    rtl: Path | None = None,
     output: Path | None = None,
     data: str | None = None,
     **settings: Any,
@@ -40,9 +38,6 @@ def verify_file(
     ----------
     options : HardwareOptions, optional
         What shapes the hardware.
-    rtl : Path, optional
-        A design that is there, changed or not: its Verilog file with the manifest beside it, or its
-        directory. By default the design is made anew, by the options.
     output : Path, optional
         Directory for ``verification.json`` and the logs. By default nothing is kept, but for the
         logs that a message names, in a temporary directory.
@@ -55,13 +50,13 @@ def verify_file(
     netlist = load(path)
     settings |= {"samples": _samples_to_drive(netlist, data)}
     if output is not None:
-        result = _verify_in(output, netlist, options, rtl, settings)
+        result = _verify_in(output, netlist, options, settings)
         write_verification(result, output)
         return result
     scratch = Path(mkdtemp(prefix="trilut-verify-"))
     told = ""
     try:
-        result = _verify_in(scratch, netlist, options, rtl, settings)
+        result = _verify_in(scratch, netlist, options, settings)
         told = json.dumps(verification_document(result))
         return result
     except ToolError as error:
@@ -89,23 +84,13 @@ def _verify_in(
     place: Path,
     netlist: Netlist,
     options: HardwareOptions | None,
-    rtl: Path | None,
     settings: Mapping[str, Any],
 ) -> "Verification":
-    from trilut.hdl import read_design
-    from trilut.verify import verify, verify_design
+    from trilut.verify import verify
 
-    logs = place / "logs"
     with stages() as show:
         stage = show.start("verify")
-        if rtl is None:
-            result = verify(netlist, options, scratch=place, progress=stage.step, **settings)
-        else:
-            design = read_design(rtl, netlist)
-            with work_directory(place, logs=logs) as work:
-                result = verify_design(
-                    design, work=work, logs=logs, progress=stage.step, **settings
-                )
+        result = verify(netlist, options, scratch=place, progress=stage.step, **settings)
         stage.finish(describe_verification(result))
     return result
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from trilut.circuit.bits import pack_integers, unpack_integers
 from trilut.circuit.encoder import Encoder, FeatureVectors
 from trilut.circuit.head import Decisions, Head
 from trilut.circuit.trit import TRIT_BITS, Bits, pack_trits, unpack_trits
+
+if TYPE_CHECKING:
+    from trilut.circuit.netlist import Netlist
 
 __all__ = [
     "LIST_PORTS",
@@ -191,6 +194,9 @@ class Interface:
         The port that sets the abstention margin, if there is one.
     axi : Axi, optional
         The streams, if the design has them.
+    is_combinational : bool
+        Whether there is neither a clock nor a handshake: the ports are those of a vector and of its
+        result, and of the margin.
     """
 
     inputs: tuple[Port, ...]
@@ -198,6 +204,7 @@ class Interface:
     latency: int
     margin: Port | None = None
     axi: Axi | None = None
+    is_combinational: bool = False
 
     @property
     def input_kind(self) -> InputKind:
@@ -205,10 +212,18 @@ class Interface:
         is_trits = self.inputs[0].name == "in_trits"
         return InputKind.TRITS if is_trits else InputKind.FEATURES
 
+    def specification(self, netlist: "Netlist") -> "Netlist":
+        """Return what a design with these ports must compute of a netlist."""
+        encoder = netlist.encoder if self.input_kind is InputKind.FEATURES else None
+        head = None if self.has_port("out_trits") else netlist.head
+        return dataclasses.replace(netlist, encoder=encoder, head=head)
+
     @property
     def ports(self) -> tuple[Port, ...]:
         """All ports of the module, in its order."""
         margin = () if self.margin is None else (self.margin,)
+        if self.is_combinational:
+            return (*self.inputs, *margin, *self.outputs)
         if self.axi is None:
             return (*_CLOCK, *_INPUT_STREAM, *self.inputs, *margin, *_OUTPUT_STREAM, *self.outputs)
         beat = Port("s_axis_tdata", Direction.INPUT, (Field(self.axi.beat_bits),))
@@ -301,6 +316,7 @@ class Interface:
             int(document["latency"]),
             None if margin is None else _read_port(margin),
             None if axi is None else Axi(**axi),
+            bool(document.get("is_combinational", False)),
         )
 
 

@@ -19,6 +19,7 @@ from trilut.commands.options import (
 )
 from trilut.commands.training_options import add_training_options, training_settings
 from trilut.errors import TrilutError
+from trilut.hdl.options import DEFAULT_TARGET
 
 __all__ = ["add_explore", "add_literature", "compare_files"]
 
@@ -124,7 +125,9 @@ def add_explore(commands: Any) -> None:
     points.add_argument(
         "--pipeline", metavar="N,N,…", type=_counts, help="layers between registers; default: 2"
     )
-    points.add_argument("--target", metavar="NAME", default="ecp5", help="target name or file")
+    points.add_argument(
+        "--target", metavar="NAME", default=DEFAULT_TARGET, help="target name or file"
+    )
     points.add_argument(
         "--no-route", action="store_true", help="area only: neither place nor route"
     )

@@ -8,9 +8,9 @@ from typing import Any
 import trilut
 from trilut.commands.exploration import compare_files
 from trilut.commands.hardware_options import (
-    add_axi,
     add_hardware_options,
-    hardware_flags,
+    add_rtl,
+    add_target,
     hardware_options,
 )
 from trilut.commands.options import (
@@ -27,6 +27,7 @@ from trilut.commands.options import (
     tolerance,
 )
 from trilut.errors import TrilutError
+from trilut.hdl.options import DEFAULT_TARGET, PORTABLE
 from trilut.text import one_line
 
 __all__ = [
@@ -98,12 +99,8 @@ def add_verilog(commands: Any) -> None:
     )
     add_net(parser)
     add_output(parser, "the Verilog file")
+    add_target(parser, f"{PORTABLE}: none, portable Verilog")
     add_hardware_options(parser)
-    parser.add_argument(
-        "--logic-only",
-        action="store_true",
-        help="a combinational module of the gates alone, trits in and out",
-    )
     parser.add_argument(
         "--format",
         choices=["verilog", "rtlil", "blif", "blif-mv"],
@@ -118,10 +115,52 @@ def add_verilog(commands: Any) -> None:
     add_json(parser)
 
 
-def _refuse_hardware(args: argparse.Namespace, reason: str) -> None:
-    """Raise a TrilutError if there are options of hardware where the gates alone are written."""
+def _verilog(args: argparse.Namespace) -> None:
+    from trilut.app.export import write_bench, write_blif
+    from trilut.hdl import DesignFormat, write_verilog
+    from trilut.synth.target import sums_of
+
+    is_blif = args.format in ("blif", "blif-mv")
+    if is_blif or args.logic_only:
+        _refuse_around_gates(args, f"--format {args.format}" if is_blif else "--logic-only")
+    options = hardware_options(args)
+    if is_blif:
+        path = write_blif(
+            args.net, args.output, args.format, top=args.top, optimized=not args.no_optimize
+        )
+        print_result(args, args.format, {"file": str(path)}, {"file": str(path)})
+        return
+    if args.with_testbench and (args.axi or args.margin_port or args.format != "verilog"):
+        raise TrilutError(
+            "A test bench drives plain streams of a Verilog design; "
+            "leave out --axi, --margin-port and --format"
+        )
+    design = write_verilog(
+        trilut.load(args.net),
+        args.output,
+        options.for_part(sums_of(args.target)),
+        design_format=DesignFormat[args.format.upper()],
+    )
+    facts = {
+        "file": str(design.path),
+        "sha256": design.sha256,
+        "top": design.top,
+        "input": str(design.interface.input_kind),
+        "latency_cycles": design.interface.latency,
+        "part_cells": list(design.part_cells),
+    }
+    rows = {key: str(value) for key, value in facts.items()}
+    # A table would cut it anyway; all of it is in the JSON and in the manifest.
+    rows |= {"sha256": f"{design.sha256[:16]}…", "part_cells": _part_cells(design)}
+    if args.with_testbench:
+        facts["testbench"] = rows["testbench"] = str(write_bench(design, args.output / "testbench"))
+    print_result(args, "Verilog", rows, facts)
+
+
+def _refuse_around_gates(args: argparse.Namespace, reason: str) -> None:
+    """Raise a TrilutError if something is asked for around the gates, where there is nothing."""
     given = ["--format rtlil"] if args.format == "rtlil" else []
-    given += hardware_flags(args)
+    given += hardware_options(argparse.Namespace(**{**vars(args), "logic_only": False})).flags
     given += ["--with-testbench"] if args.with_testbench else []
     if given:
         raise TrilutError(
@@ -130,45 +169,12 @@ def _refuse_hardware(args: argparse.Namespace, reason: str) -> None:
         )
 
 
-def _verilog(args: argparse.Namespace) -> None:
-    from trilut.app.export import write_bench, write_blif
-
-    if args.format in ("blif", "blif-mv"):
-        _refuse_hardware(args, f"--format {args.format}")
-        path = write_blif(
-            args.net, args.output, args.format, top=args.top, optimized=not args.no_optimize
-        )
-        print_result(args, args.format, {"file": str(path)}, {"file": str(path)})
-        return
-    if args.logic_only:
-        from trilut.hdl import write_logic
-
-        _refuse_hardware(args, "--logic-only")
-        path = write_logic(
-            trilut.load(args.net), args.output, top=args.top, optimized=not args.no_optimize
-        )
-        print_result(args, "logic", {"file": str(path)}, {"file": str(path)})
-        return
-    from trilut.hdl import DesignFormat, write_verilog
-
-    options = hardware_options(args)
-    if args.with_testbench and (args.axi or args.margin_port or args.format != "verilog"):
-        raise TrilutError(
-            "A test bench drives plain streams of a Verilog design; "
-            "leave out --axi, --margin-port and --format"
-        )
-    design_format = DesignFormat[args.format.upper()]
-    design = write_verilog(trilut.load(args.net), args.output, options, design_format=design_format)
-    facts = {
-        "file": str(design.path),
-        "sha256": design.sha256,
-        "top": design.top,
-        "input": str(design.interface.input_kind),
-        "latency_cycles": design.interface.latency,
-    }
-    if args.with_testbench:
-        facts["testbench"] = str(write_bench(design, args.output / "testbench"))
-    print_result(args, "Verilog", {key: str(value) for key, value in facts.items()}, facts)
+def _part_cells(design: Any) -> str:
+    """Say whether the text of a design needs a part's cells, and how to do without."""
+    if not design.part_cells:
+        return "none: portable Verilog"
+    cells = ", ".join(design.part_cells)
+    return f"{cells} of {design.options.sums}; portable Verilog: --target {PORTABLE}"
 
 
 def add_synth(commands: Any) -> None:
@@ -194,7 +200,8 @@ def add_synth(commands: Any) -> None:
         metavar="NAME,…",
         action="append",
         type=_target_names,
-        help="targets, several at once; asic:LIBRARY for standard cells; default: ecp5",
+        help="targets, several at once; asic:LIBRARY for standard cells; default: "
+        f"{DEFAULT_TARGET}",
     )
     parser.add_argument(
         "--target-file",
@@ -206,14 +213,8 @@ def add_synth(commands: Any) -> None:
     parser.add_argument(
         "--liberty", metavar="FILE", type=Path, help="standard cells of an ASIC, .lib or .lib.gz"
     )
-    parser.add_argument(
-        "--pipeline",
-        metavar="N|auto",
-        type=number_or_auto,
-        default=2,
-        help="layers between registers; auto: the most that meet the frequency",
-    )
-    add_axi(parser)
+    add_rtl(parser)
+    add_hardware_options(parser, auto_pipeline=True)
     parser.add_argument("--seed", metavar="N", type=seed, default=1, help="seed of the placer")
     parser.add_argument(
         "--seeds", metavar="N", type=positive, default=1, help="number of seeds, from --seed on"
@@ -261,9 +262,11 @@ def _synth(args: argparse.Namespace) -> int | None:
         timeout=args.timeout,
         cache=None if args.no_cache else Cache(),
     )
-    wanted: dict[str, Any] = {"pipeline": args.pipeline, "settings": settings}
+    pipeline = "auto" if args.pipeline == "auto" else None
+    wanted: dict[str, Any] = {"rtl": args.rtl, "pipeline": pipeline, "settings": settings}
     if len(targets) < 2:
-        target = targets[0] if targets else "ecp5" if args.liberty is None else "asic"
+        default = DEFAULT_TARGET if args.liberty is None else "asic"
+        target = targets[0] if targets else default
         report = synthesize_file(args.net, args.output, options, target=target, **wanted)
         print_tables(args, report.tables, report.document)
         return None

@@ -1,18 +1,19 @@
 """The options of commands that become a HardwareOptions."""
 
 import argparse
+from pathlib import Path
 
 from trilut.circuit.interface import InputKind
-from trilut.commands.options import positive
-from trilut.hdl.options import Fabric, HardwareOptions
+from trilut.commands.options import number_or_auto, positive
+from trilut.hdl.options import DEFAULT_TARGET, PORTABLE, Fabric, HardwareOptions
 from trilut.hdl.sums.plan import SUM_TARGETS
 
 __all__ = [
-    "add_axi",
     "add_hardware_options",
     "add_pipeline",
+    "add_rtl",
+    "add_target",
     "add_trust",
-    "hardware_flags",
     "hardware_options",
 ]
 
@@ -33,20 +34,26 @@ def add_pipeline(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_axi(parser: argparse.ArgumentParser) -> None:
-    """Add the options of AXI4-Streams."""
+def add_target(parser: argparse.ArgumentParser, use: str) -> None:
+    """Add the option of the part, with what it is for besides the sums."""
     parser.add_argument(
-        "--axi",
-        "--beat-bits",
-        dest="axi",
-        metavar="BITS",
-        type=positive,
-        help="AXI4-Streams at both ends, with input beats of so many bits, a multiple of 8",
+        "--target",
+        metavar="NAME",
+        default=DEFAULT_TARGET,
+        help=f"part that the design is made for, by its name in 'trilut synth --list'; {use} "
+        "(default: %(default)s)",
     )
+
+
+def add_rtl(parser: argparse.ArgumentParser) -> None:
+    """Add the option of a design that is there."""
     parser.add_argument(
-        "--no-missing",
-        action="store_true",
-        help="with --axi: packets without presence bits, as all features are always there",
+        "--rtl",
+        metavar="FILE|DIR",
+        type=Path,
+        help="Verilog that is there, instead of a new design: the directory that 'trilut verilog' "
+        "wrote, or a file, changed or from another tool; what its ports are is said by the "
+        "manifest beside it or else by the options",
     )
 
 
@@ -64,9 +71,34 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_hardware_options(parser: argparse.ArgumentParser) -> None:
-    """Add all options that shape hardware."""
-    add_pipeline(parser)
+def add_hardware_options(
+    parser: argparse.ArgumentParser,
+    *,
+    auto_pipeline: bool = False,
+    logic_only: bool = True,
+    trust: bool = True,
+) -> None:
+    """Add all options that shape hardware, but for the target.
+
+    Parameters
+    ----------
+    auto_pipeline : bool
+        Whether the pipeline may be ``auto``.
+    logic_only : bool
+        Whether the gates alone are a design here.
+    trust : bool
+        Whether to add the options of :func:`add_trust`; in training ``--set`` is another one.
+    """
+    if auto_pipeline:
+        parser.add_argument(
+            "--pipeline",
+            metavar="N|auto",
+            type=number_or_auto,
+            default=_DEFAULT.pipeline,
+            help="layers between registers; auto: the most that meet the frequency",
+        )
+    else:
+        add_pipeline(parser)
     parser.add_argument(
         "--input",
         choices=[kind.value for kind in InputKind],
@@ -76,12 +108,24 @@ def add_hardware_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-optimize", action="store_true", help="build every gate of the netlist as it is"
     )
-    add_axi(parser)
+    parser.add_argument(
+        "--axi",
+        "--beat-bits",
+        dest="axi",
+        metavar="BITS",
+        type=positive,
+        help="AXI4-Streams at both ends, with input beats of so many bits, a multiple of 8",
+    )
+    parser.add_argument(
+        "--no-missing",
+        action="store_true",
+        help="with --axi: packets without presence bits, as all features are always there",
+    )
     parser.add_argument(
         "--sums",
         choices=SUM_TARGETS,
-        default=_DEFAULT.sums,
-        help="what adds the trits: any logic, or the carry chains of a family",
+        help=f"what adds the trits: any logic ({PORTABLE}), or the carry chains of a family; "
+        "default: what the target has for it",
     )
     parser.add_argument(
         "--fabric",
@@ -90,10 +134,17 @@ def add_hardware_options(parser: argparse.ArgumentParser) -> None:
         help="layers as Verilog text, or every gate an Amaranth component, a module of its own",
     )
     parser.add_argument("--scores", action="store_true", help="a port with the class scores")
-    add_trust(parser)
+    if trust:
+        add_trust(parser)
     parser.add_argument(
         "--margin-port", action="store_true", help="a port that sets the abstention margin"
     )
+    if logic_only:
+        parser.add_argument(
+            "--logic-only",
+            action="store_true",
+            help="a combinational module of the gates alone, trits in and out",
+        )
 
 
 def hardware_options(args: argparse.Namespace) -> HardwareOptions:
@@ -109,6 +160,9 @@ def hardware_options(args: argparse.Namespace) -> HardwareOptions:
         for field in HardwareOptions.__dataclass_fields__
         if hasattr(args, _ARGUMENTS.get(field, field))
     }
+    if "certain" not in args:
+        # In training, --set is something else.
+        given.pop("prediction_set", None)
     given |= {field: not getattr(args, name) for field, name in _NEGATED.items() if name in args}
     if given.get("input_kind") is not None:
         given["input_kind"] = InputKind(given["input_kind"])
@@ -118,20 +172,3 @@ def hardware_options(args: argparse.Namespace) -> HardwareOptions:
     if given.get("pipeline") == "auto":
         del given["pipeline"]
     return HardwareOptions(**given)
-
-
-def hardware_flags(args: argparse.Namespace) -> list[str]:
-    """Return the options on the command line that shape hardware and are not at their defaults."""
-    flags = {
-        "--input features": args.input == InputKind.FEATURES,
-        "--pipeline": args.pipeline != _DEFAULT.pipeline,
-        "--axi": args.axi is not None,
-        "--no-missing": args.no_missing,
-        "--sums": args.sums != _DEFAULT.sums,
-        "--fabric": args.fabric != _DEFAULT.fabric,
-        "--scores": args.scores,
-        "--certain": args.certain,
-        "--set": args.set,
-        "--margin-port": args.margin_port,
-    }
-    return [flag for flag, is_given in flags.items() if is_given]

@@ -103,6 +103,12 @@ def add_report(commands: Any) -> None:
         "--data", metavar="DATASET", help="name or file of a data set; default: the trained one"
     )
     add_label(parser)
+    parser.add_argument(
+        "--rtl",
+        metavar="DIR|FILE",
+        type=Path,
+        help="design of which to say whether it is the one that was verified and synthesised",
+    )
     add_json(parser)
 
 
@@ -110,7 +116,7 @@ def _report(args: argparse.Namespace) -> None:
     from trilut.app.rundir import report_run
 
     data = None if args.data is None else dataset_name(args.data, args)
-    report = report_run(args.run_path, output=args.output, data=data)
+    report = report_run(args.run_path, output=args.output, data=data, rtl=args.rtl)
     run = args.run_path if args.run_path.is_dir() else args.run_path.parent
     page = (args.output or run) / "report.html"
     print_result(args, report.title, {**report.summary, "page": str(page)}, report.document)

@@ -5,7 +5,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 import trilut
-from trilut.commands.hardware_options import add_pipeline, hardware_options
+from trilut.commands.hardware_options import (
+    add_hardware_options,
+    add_target,
+    hardware_options,
+)
 from trilut.commands.options import (
     add_command,
     add_dataset,
@@ -50,8 +54,8 @@ def add_flow(commands: Any) -> None:
     add_dataset(parser)
     add_output(parser, "netlist, Verilog and reports")
     add_training_options(parser, is_single=True)
-    add_pipeline(parser)
-    parser.add_argument("--target", metavar="NAME", default="ecp5", help="synthesis target")
+    add_target(parser, "it is placed and routed there")
+    add_hardware_options(parser, logic_only=False, trust=False)
     add_json(parser)
 
 

@@ -1,10 +1,17 @@
 """The command that checks hardware against its netlist."""
 
 import argparse
+from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from trilut.commands.hardware_options import add_pipeline, hardware_options
+from trilut.commands.hardware_options import (
+    add_hardware_options,
+    add_rtl,
+    add_target,
+    hardware_options,
+)
 from trilut.commands.options import (
     add_command,
     add_json,
@@ -13,9 +20,19 @@ from trilut.commands.options import (
     print_result,
     seed,
 )
+from trilut.errors import TrilutError
+from trilut.hdl.options import HardwareOptions
 from trilut.verify.result import ALL, Level
 
 __all__ = ["add_verify"]
+
+
+class InterfaceKind(StrEnum):
+    """How a design without a manifest is connected."""
+
+    STREAM = "stream"
+    COMBINATIONAL = "combinational"
+    LOGIC = "logic"
 
 
 def add_verify(commands: Any) -> None:
@@ -28,13 +45,22 @@ def add_verify(commands: Any) -> None:
         "trilut verify build/run/net.trilut --level rtl,formal",
     )
     add_net(parser)
-    add_pipeline(parser)
+    add_target(parser, "level mapped maps to it, and one of the iCE40 is that of level bitstream")
+    add_hardware_options(parser)
+    add_rtl(parser)
     parser.add_argument(
-        "--rtl",
-        metavar="FILE",
-        type=Path,
-        help="Verilog that is there, changed or not, with the manifest that 'trilut verilog' wrote "
-        "beside it, or its directory; default: make it anew",
+        "--interface",
+        choices=[kind.value for kind in InterfaceKind],
+        help="with --rtl of a file without a manifest: stream (clock, handshake), combinational "
+        "(the same vectors and results without a clock), or logic (trits in and out of the gates "
+        "alone, without a clock); default: stream",
+    )
+    parser.add_argument(
+        "--latency",
+        metavar="N",
+        type=positive,
+        help="with --rtl of a stream without a manifest: clock cycles from a vector to its result; "
+        "default: those of the design that the options make",
     )
     parser.add_argument(
         "--level",
@@ -43,12 +69,6 @@ def add_verify(commands: Any) -> None:
         help="rtl (simulation), formal (proof), mapped (simulation after synthesis), bitstream "
         "(simulation of what an iCE40's bitstream does), or all; default: rtl, and formal up to "
         "10,000 gates",
-    )
-    parser.add_argument(
-        "--target",
-        metavar="NAME",
-        default="ecp5",
-        help="part of level mapped; one of the iCE40 also of level bitstream",
     )
     parser.add_argument("--data", metavar="NAME", help="data set; default: the trained one")
     parser.add_argument(
@@ -83,17 +103,38 @@ def _levels(text: str) -> tuple[str, ...]:
     return levels
 
 
+def _described(args: argparse.Namespace) -> tuple[HardwareOptions, dict[str, Any]]:
+    """Return what shapes the hardware, and what else is said of a design that is there.
+
+    Raises
+    ------
+    TrilutError
+        If two options do not go together.
+    """
+    options, kind = hardware_options(args), args.interface
+    given = [f"--{name}" for name in ("interface", "latency") if getattr(args, name) is not None]
+    if given and args.rtl is None:
+        raise TrilutError(f"{' and '.join(given)} describe a file; give --rtl, too")
+    if kind in (InterfaceKind.COMBINATIONAL, InterfaceKind.LOGIC) and args.latency is not None:
+        raise TrilutError(f"A module with interface {kind!r} has no clock; leave out --latency")
+    if kind == InterfaceKind.LOGIC:
+        return replace(options, logic_only=True), {}
+    return options, {"latency": args.latency, "clocked": kind != InterfaceKind.COMBINATIONAL}
+
+
 def _verify(args: argparse.Namespace) -> int:
     from trilut.app.verify import verify_file
     from trilut.report.verification import level_rows, verification_document
 
+    options, described = _described(args)
     result = verify_file(
         args.net,
+        options,
         output=args.output,
         data=args.data,
         levels=args.level,
-        options=hardware_options(args),
         rtl=args.rtl,
+        **described,
         target=args.target,
         num_random=args.random,
         seed=args.seed,

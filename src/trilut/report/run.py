@@ -83,11 +83,31 @@ class Report:
             "verification": verification_rows,
             "synthesis": section_rows,
         }
-        return {
+        parts = {
             name: rows(self.document[name])
             for name, rows in describe.items()
             if self.document[name]
         }
+        return parts | ({"design": {"design": text}} if (text := self._design) else {})
+
+    @property
+    def _design(self) -> str:
+        """Which design was verified and synthesised, or that they are not the same."""
+        verification, synthesis, design = (
+            self.document.get(name) or {} for name in ("verification", "synthesis", "design")
+        )
+        found = {
+            "in the file": design.get("sha256"),
+            "verified": verification.get("sha256"),
+            "synthesised": synthesis.get("design_sha256"),
+        }
+        uses: dict[str, list[str]] = {}
+        for use, sha256 in found.items():
+            if sha256:
+                uses.setdefault(sha256, []).append(use)
+        texts = [f"sha256 {sha256[:16]}… {' and '.join(each)}" for sha256, each in uses.items()]
+        text = ", ".join(texts)
+        return f"DIFFERENT DESIGNS: {text}" if len(texts) > 1 else text
 
     @property
     def summary(self) -> dict[str, str]:
@@ -118,8 +138,15 @@ def make_report(
     history: list[dict[str, Any]] | None = None,
     verification: Mapping[str, Any] | None = None,
     synthesis: Mapping[str, Any] | None = None,
+    design: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Put the results of the stages together, as far as there are any."""
+    """Put the results of the stages together, as far as there are any.
+
+    Parameters
+    ----------
+    design : mapping, optional
+        The ``file`` of the design that is asked about, and its ``sha256``.
+    """
     return Report(
         plain(
             {
@@ -133,6 +160,7 @@ def make_report(
                 "history": history,
                 "verification": verification,
                 "synthesis": synthesis,
+                "design": design,
                 "environment": machine_facts("numpy", "jax", "optax", "amaranth", "cocotb"),
             }
         )

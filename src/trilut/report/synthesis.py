@@ -134,7 +134,8 @@ def make_section(synthesis: "Synthesis", choice: "PipelineChoice | None" = None)
     """
     design, result = synthesis.design, synthesis.result
     neurons = {f"layer_{plan.level}": len(plan.gates) for plan in design.plans}
-    steps = name_path(result.timing.critical_path if result.timing else (), design.classifier)
+    path = result.timing.critical_path if result.timing else ()
+    steps = name_path(path, design.classifier) if design.classifier else ()
     section = {
         **result_document(result),
         "design_sha256": synthesis.sha256,

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from trilut.files import make_directory, write_atomically
+from trilut.errors import FormatError
+from trilut.files import make_directory, parse_json, read_bytes, write_atomically
 from trilut.report.summary import percent, plain
 from trilut.verify.result import Level, LevelResult, MappedResult, Outcome, Verification
 
 __all__ = [
     "level_rows",
+    "read_verification",
     "verification_cards",
     "verification_document",
     "verification_rows",
@@ -24,6 +26,7 @@ def verification_document(verification: Verification) -> dict[str, Any]:
     return {
         "passed": verification.passed,
         "sha256": verification.sha256,
+        "netlist_sha256": verification.netlist_sha256,
         "levels": [_level(result) for result in verification.levels],
         "coverage": {} if coverage is None else {**plain(coverage), "share": coverage.share},
     }
@@ -56,9 +59,27 @@ def write_verification(verification: Verification, directory: Path) -> None:
     write_atomically(make_directory(directory) / "verification.json", text)
 
 
+def read_verification(path: Path) -> dict[str, Any]:
+    """Read a file ``verification.json``.
+
+    Raises
+    ------
+    FormatError
+        If it is none.
+    """
+    document = parse_json(read_bytes(path), f"File {str(path)!r}")
+    try:
+        verification_rows(document)
+        if not isinstance(document["sha256"], str):
+            raise TypeError("the hash of the design is no text")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FormatError(f"File {str(path)!r} is not a verification: {error!r}") from error
+    return document
+
+
 def level_rows(verification: Verification) -> dict[str, str]:
     """Describe every level, with its claims and the coverage."""
-    rows = {"design": f"sha256 {verification.sha256}"} if verification.sha256 else {}
+    rows = {"design": f"sha256 {verification.sha256[:16]}…"} if verification.sha256 else {}
     for result in verification.levels:
         took = "" if result.outcome is Outcome.NOT_RUN else f" in {result.seconds:.1f} s"
         rows[result.level.value] = f"{result.outcome.value}{took}: {result.verdict}"

@@ -90,11 +90,11 @@ def _find_reader() -> Tool:
     return find_tool("icebox_vlog", hint=hint)
 
 
-def suitable_target(target: Target) -> Target:
+def suitable_target(target: Target | None) -> Target:
     """Return a target if it is an iCE40, and one that is if not."""
-    settings = target.place_and_route
+    settings = None if target is None else target.place_and_route
     is_ice40 = settings is not None and settings.program == _PROGRAM
-    return target if is_ice40 else load_target(_DEFAULT_TARGET)
+    return target if target and is_ice40 else load_target(_DEFAULT_TARGET)
 
 
 def read_back(

@@ -9,16 +9,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trilut.circuit.encoder import FeatureVectors
-from trilut.circuit.format import load
-from trilut.circuit.interface import InputKind, Vectors, VerilogModule
+from trilut.circuit.format import digest, load
+from trilut.circuit.interface import Vectors, VerilogModule
 from trilut.circuit.netlist import Netlist
 from trilut.errors import ToolError
 from trilut.extras import missing, require
 from trilut.files import work_directory
-from trilut.hdl import Design, HardwareOptions, write_verilog
+from trilut.hdl import (
+    DEFAULT_TARGET,
+    PORTABLE,
+    Design,
+    HardwareOptions,
+    read_design,
+    write_verilog,
+)
 from trilut.sim import RegressionResult, stimulus, verify_rtl
 from trilut.synth import Target, load_target
+from trilut.synth.target import sums_of
 from trilut.tools import find_tool
 from trilut.verify.result import ALL, Level, LevelResult, MappedResult, Outcome, Verification
 
@@ -43,23 +50,30 @@ def verify(
     netlist: Netlist | Path,
     options: HardwareOptions | None = None,
     *,
+    rtl: Path | None = None,
+    latency: int | None = None,
+    clocked: bool = True,
     levels: Iterable[str] | None = None,
     samples: ArrayLike | None = None,
-    target: str = "ecp5",
+    target: str = DEFAULT_TARGET,
     num_random: int = 10_000,
     seed: int = 0,
     simulator: str = "verilator",
     scratch: Path | None = None,
     progress: Progress | None = None,
 ) -> Verification:
-    """Build the hardware of a netlist and check that it computes what the netlist says.
+    """Check that hardware computes what a netlist says: what is made of it, or what is there.
 
     Parameters
     ----------
     netlist : Netlist or Path
         The circuit, or its file.
     options : HardwareOptions, optional
-        What shapes the hardware; its sums are made of the cells of the part.
+        What shapes the hardware; its sums are made of the cells of the target unless it says
+        otherwise.
+    rtl, latency, clocked : Path, int, bool, optional
+        A design that is there, changed or from elsewhere, instead of a new one; as of
+        :func:`trilut.hdl.read_design`.
     scratch : Path, optional
         Where to make files for the tools, which are removed, and ``logs``, which are kept; by
         default the current directory.
@@ -73,13 +87,22 @@ def verify(
     """
     circuit = load(netlist) if isinstance(netlist, Path) else netlist
     place = scratch or Path.cwd()
-    shaped = replace(options or HardwareOptions(), sums=load_target(target).sums)
+    if rtl is None and (latency is not None or not clocked):
+        raise ValueError("A latency or clock is said of a design that is there, but 'rtl' is none")
+    wanted, sums = options or HardwareOptions(), sums_of(target)
+    names = None if levels is None else tuple(levels)
+    if rtl is not None and names is not None:
+        names = _levels_of_files(names)
     with work_directory(place, logs=place / "logs") as work:
         if progress:
             progress("Verilog")
+        if rtl is None:
+            design = write_verilog(circuit, work, wanted.for_part(sums))
+        else:
+            design = read_design(rtl, circuit, wanted, latency=latency, clocked=clocked, sums=sums)
         return verify_design(
-            write_verilog(circuit, work, shaped),
-            levels=levels,
+            design,
+            levels=names,
             samples=samples,
             target=target,
             num_random=num_random,
@@ -91,13 +114,23 @@ def verify(
         )
 
 
+def _levels_of_files(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the levels that look at a design that is there: a bitstream is of one of its own."""
+    if Level.BITSTREAM in names:
+        raise ToolError(
+            f"Level {Level.BITSTREAM.value!r} makes a design of its own, so it cannot look at one "
+            "that is there"
+        )
+    return tuple(set(Level) - {Level.BITSTREAM}) if ALL in names else names
+
+
 def verify_design(
     design: Design,
     *,
     work: Path,
     levels: Iterable[str] | None = None,
     samples: ArrayLike | None = None,
-    target: str = "ecp5",
+    target: str = DEFAULT_TARGET,
     num_random: int = 10_000,
     seed: int = 0,
     simulator: str = "verilator",
@@ -122,7 +155,8 @@ def verify_design(
         Data to simulate, besides random vectors, corners, and vectors directed at rows of tables
         that the others miss.
     target : str
-        The part that ``mapped`` maps to; a bitstream is made for an iCE40 if the part is none.
+        The part that ``mapped`` maps to, or :data:`~trilut.hdl.options.PORTABLE` for none; a
+        bitstream is made for an iCE40 if the part is none.
     num_random : int
         Number of random vectors.
     seed : int
@@ -142,41 +176,43 @@ def verify_design(
     names = tuple(levels or default_levels(design.netlist))
     chosen = tuple(Level) if ALL in names else tuple(Level(name) for name in names)
     must_run = {Level.RTL, *(names if levels else ())}
-    for level in chosen:
-        # A missing tool should not wait for the end of the simulation.
-        if level in must_run and (lack := _lack(level)):
-            raise ToolError(lack)
-    runner = _Runner(design, work, load_target(target), seed, simulator, progress)
+    part = None if target == PORTABLE else load_target(target)
+    obstacles = {level: _obstacle(level, design, part) for level in chosen}
+    for level, obstacle in obstacles.items():
+        # What cannot be done should not wait for the end of the simulation.
+        if level in must_run and obstacle:
+            raise ToolError(obstacle)
+    runner = _Runner(design, work, part, seed, simulator, progress)
     if set(chosen) != {Level.FORMAL}:
         runner.make_vectors(samples, num_random)
     sha256 = design.sha256
     results = []
     for level in chosen:
         start = time.monotonic()
+        if obstacles[level]:
+            results.append(LevelResult(level, Outcome.NOT_RUN, obstacles[level], 0.0))
+            continue
         try:
             result = runner.run(level)
         except ToolError as error:
-            if level in must_run or not _may_be_left_out(level):
+            # A bitstream may not fit its part; what else stops for a reason must be seen.
+            if level in must_run or level is not Level.BITSTREAM:
                 raise
             reason = str(error).replace(str(work), str(logs or work))
             result = LevelResult(level, Outcome.NOT_RUN, reason, 0.0)
         results.append(replace(result, seconds=time.monotonic() - start))
-    return Verification(tuple(results), runner.coverage, sha256)
+    return Verification(tuple(results), runner.coverage, sha256, digest(design.netlist))
 
 
-def _may_be_left_out(level: Level) -> bool:
-    """Say whether a level that failed to run is excused: its tools are missing, or its part small.
+def _obstacle(level: Level, design: Design, part: Target | None) -> str:
+    """Say why a level cannot be run: it does not suit the design, or a tool is missing.
 
-    A proof that stops for another reason must be seen.
+    Those of simulation and place and route are looked for before anything is done.
     """
-    return level is Level.BITSTREAM or bool(_lack(level))
-
-
-def _lack(level: Level) -> str:
-    """Say what is missing of the solver and the Yosys that a proof takes; nothing if all is there.
-
-    Those of the other levels are looked for before anything is done.
-    """
+    if level in (Level.MAPPED, Level.BITSTREAM) and design.interface.is_combinational:
+        return f"Level {level.value!r} takes a design with a clock"
+    if level is Level.MAPPED and part is None:
+        return f"Level {level.value!r} takes a part, and target {PORTABLE!r} is none"
     if level not in (Level.FORMAL, Level.MAPPED):
         return ""
     try:
@@ -194,13 +230,13 @@ class _Runner:
         self,
         design: Design,
         work: Path,
-        target: Target,
+        target: Target | None,
         seed: int,
         simulator: str,
         progress: Progress | None,
     ):
         self._design = design
-        self._netlist = design.netlist
+        self._netlist = design.specification
         self._work = work
         self._target = target
         self._seed = seed
@@ -213,21 +249,16 @@ class _Runner:
         """Make the vectors to simulate, and measure what they cover if a solver is there."""
         self._say("vectors")
         rng = np.random.default_rng(self._seed)
+        encoder = self._design.netlist.encoder
+        if samples is not None and encoder is not None and self._netlist.encoder is None:
+            samples = encoder.trits(encoder.quantize(samples))
         vectors = stimulus(self._netlist, samples, rng, num_random=num_random)
         if not missing("pysat"):
             from trilut.verify.coverage import measure_coverage
 
             self.coverage, directed = measure_coverage(self._netlist, vectors)
             vectors |= {} if directed is None else {"directed": directed}
-        if self._design.interface.input_kind is InputKind.TRITS:
-            vectors = {origin: self._encoded(group) for origin, group in vectors.items()}
         self._vectors = vectors
-
-    def _encoded(self, vectors: Vectors) -> Vectors:
-        encoder = self._netlist.encoder
-        if encoder is None or not isinstance(vectors, FeatureVectors):
-            return vectors
-        return encoder.trits(vectors)
 
     def run(self, level: Level) -> LevelResult:
         """Run one level."""
@@ -266,6 +297,7 @@ class _Runner:
         from trilut.verify.mapped import map_design, prove_mapping
 
         part, directory = self._target, self._work / "mapped"
+        assert part is not None
         self._say(f"mapping to {part.name}")
         mapped = map_design(self._design, part, directory)
         result = self._simulate(mapped, directory)

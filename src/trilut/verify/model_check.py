@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from trilut.circuit.interface import VerilogModule
+from trilut.circuit.interface import InputKind, Interface, VerilogModule
 from trilut.errors import ToolError
 from trilut.files import read_bytes
 from trilut.tools import find_tool, run
@@ -77,7 +77,7 @@ def _miter(design: VerilogModule, clocks: bool) -> str:
         pins = [f".{port.name}({port.name})" for port in inputs]
         pins += [f".{port.name}({port.name}_{form})" for port in outputs]
         lines.append(f"{design.top}__{form} {form} ({', '.join(pins)});")
-    valid = "m_axis_tvalid_a" if design.interface.axi else "out_valid_a"
+    valid = _counts(design.interface)
     terms = [
         f"|({port.name}_a ^ {port.name}_b)" + ("" if port.name in _HANDSHAKE else f" & {valid}")
         for port in outputs
@@ -100,10 +100,25 @@ def _miter(design: VerilogModule, clocks: bool) -> str:
     return "\n".join(lines)
 
 
+def _counts(interface: Interface) -> str:
+    """Return when results count: when they are there, and no trit that came in is illegal."""
+    if interface.axi:
+        return "m_axis_tvalid_a"
+    if not interface.is_combinational:
+        return "out_valid_a"
+    if interface.input_kind is InputKind.FEATURES:
+        return "1'b1"
+    return " & ".join(
+        f"~&in_trits[{2 * trit}+:2]" for trit in range(len(interface.inputs[0].fields))
+    )
+
+
 def _script(design: VerilogModule, clocks: bool) -> str:
     steps = design.interface.latency + _MORE_CYCLES + design.interface.num_beats - 1
     first = "-set-at 1 rst 1 "
     read, prepare = "read_verilog", "prep -flatten -top miter"
+    if design.interface.is_combinational:
+        return f"{read} miter.v\n{prepare}\ntechmap\nopt -fast\nsat -verify -prove bad 0"
     if clocks:
         steps, first = 2 * steps, "-set-assumes -set-at 1 rst 1 -set-at 2 rst 1 -set-at 3 rst 1 "
         read, prepare = "read_verilog -formal", "prep -flatten -top miter\nclk2fflogic"

@@ -108,11 +108,14 @@ class Verification:
         Functional coverage of the simulated vectors; None if it was not measured.
     sha256 : str
         Of the Verilog file that was verified.
+    netlist_sha256 : str
+        Of the netlist that it was compared with.
     """
 
     levels: tuple[LevelResult, ...]
     coverage: "Coverage | None" = None
     sha256: str = ""
+    netlist_sha256: str = ""
 
     @property
     def passed(self) -> bool:

@@ -22,6 +22,7 @@ from trilut.verify.proof.structure import check_structure
 from trilut.verify.proof.subject import Subject
 from trilut.verify.proof.sums import SumError, TritInput, prove_sum
 from trilut.verify.proof.sweep import HARD_SOLVER, Sweeper
+from trilut.verify.proof.unnamed import Automaton, Walk, walk_states
 from trilut.verify.proof.whole import Whole
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "prove_packets",
     "prove_structure",
     "prove_sums",
+    "prove_walk",
     "prove_whole_latency",
 ]
 
@@ -48,10 +50,10 @@ def prove_structure(subject: Subject) -> Claim:
         If it is not.
     """
     count = check_structure(subject)
-    text = (
-        f"{count} registers have the rising edge of 'clk', every bit has one driver, and there is "
-        "no latch, loop or undefined value"
-    )
+    registers = f"{count} registers have the rising edge of 'clk'"
+    if subject.interface.is_combinational:
+        registers = "there is no register"
+    text = f"{registers}, every bit has one driver, and there is no latch, loop or undefined value"
     return Claim("structure", Finding.PROVEN, text)
 
 
@@ -86,6 +88,23 @@ def prove_packets(subject: Subject) -> Claim:
         "or overtaken; one of another length is dropped and raises 'framing_error'"
     )
     return Claim("packets", Finding.PROVEN, text)
+
+
+def prove_walk(subject: Subject, automaton: Automaton) -> tuple[Claim, Walk]:
+    """Prove the same of a design of which no names are known, with its latency.
+
+    Raises
+    ------
+    PipelineError
+        If it does not hold, or could not be shown.
+    """
+    walk = walk_states(automaton, subject.latency)
+    text = (
+        f"in all {walk.num_states:,} states of {walk.num_control} registers of control, results "
+        f"are of the vectors that went in, in their order, each once and after {subject.latency} "
+        f"cycles, and hold while they wait ({walk.num_data} registers of data)"
+    )
+    return Claim("handshake", Finding.PROVEN, text), walk
 
 
 def prove_gates(subject: Subject, fabric: Fabric) -> Claim:
@@ -403,6 +422,7 @@ def prove_whole_latency(subject: Subject, whole: Whole) -> Claim:
     PipelineError
         If it does not hold.
     """
+    assert whole.pipeline is not None
     passed, is_exact = _registers_passed(whole.pipeline, whole.bits)
     return _latency(subject, passed, is_exact=is_exact)
 

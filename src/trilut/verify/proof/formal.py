@@ -7,6 +7,7 @@ the sums by a SAT solver, the sums by algebra (:mod:`trilut.verify.proof.sums`),
 a SAT solver again.
 """
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,12 +26,14 @@ from trilut.verify.proof.claims import (
     prove_packets,
     prove_structure,
     prove_sums,
+    prove_walk,
     prove_whole_latency,
 )
 from trilut.verify.proof.design import PipelineError, ShapeError, UnclearError
 from trilut.verify.proof.fabric import build_fabric
-from trilut.verify.proof.subject import Subject, read_subject
-from trilut.verify.proof.whole import build_whole, prove_results
+from trilut.verify.proof.subject import BLOCKS, Subject, read_subject
+from trilut.verify.proof.unnamed import read_automaton, vector_functions
+from trilut.verify.proof.whole import build_shown, build_whole, prove_results, prove_shown
 from trilut.verify.proof.witness import Witness
 
 __all__ = ["Proof", "prove_design"]
@@ -134,11 +137,39 @@ def prove_design(
         If Yosys is missing or fails.
     """
     steps = _Steps(progress or (lambda line: None))
-    try:
-        claims = _tried(_claims(netlist, design, work, steps), steps)
-    except ShapeError as error:
-        claims = _tried(_whole_claims(netlist, design, work, steps, str(error)), steps)
+    if design.interface.is_combinational:
+        claims = _tried(_combinational_claims(netlist, design, work, steps), steps)
+        return Proof(tuple(claims), steps.seconds)
+    claims, has_names = _named_claims(netlist, design, work, steps)
+    last = claims[-1]
+    # An example, or a text that is not clear, stands whatever the parts are called.
+    if (
+        last.outcome is Finding.PROVEN
+        or last.counterexample
+        or (has_names and last.name == "structure")
+    ):
+        return Proof(tuple(claims), steps.seconds)
+    others = _tried(_unnamed_claims(netlist, design, work, steps), steps)
+    if others[-1].outcome is Finding.PROVEN:
+        return Proof(tuple(others), steps.seconds)
+    if last.outcome is Finding.OPEN:
+        text = f"{last.text}; by its ports alone: {others[-1].text}"
+        claims = [*others[:-1], dataclasses.replace(others[-1], text=text)]
     return Proof(tuple(claims), steps.seconds)
+
+
+def _named_claims(
+    netlist: Netlist, design: VerilogModule, work: Path, steps: _Steps
+) -> tuple[list[Claim], bool]:
+    """Try to prove a design by the names of its parts, and say whether it has them."""
+    try:
+        return _tried(_claims(netlist, design, work, steps), steps), True
+    except ShapeError as error:
+        reason = str(error)
+    try:
+        return _tried(_whole_claims(netlist, design, work, steps, reason), steps), True
+    except ShapeError as error:
+        return [Claim(steps.claim, Finding.OPEN, str(error))], False
 
 
 def _tried(attempts: Iterator[Claim], steps: _Steps) -> list[Claim]:
@@ -197,16 +228,44 @@ def _claims(netlist: Netlist, design: VerilogModule, work: Path, steps: _Steps) 
     yield claim
 
 
+def _combinational_claims(
+    netlist: Netlist, design: VerilogModule, work: Path, steps: _Steps
+) -> Iterator[Claim]:
+    """Try to prove a design without a clock."""
+    with steps.step("read", "structure"):
+        subject = read_subject(netlist, design, work)
+        claim = prove_structure(subject)
+    yield claim
+    with steps.step("results", "results"):
+        claim = prove_results(subject, build_whole(subject))
+    yield claim
+
+
+def _unnamed_claims(
+    netlist: Netlist, design: VerilogModule, work: Path, steps: _Steps
+) -> Iterator[Claim]:
+    """Try to prove a design by its ports alone."""
+    with steps.step("read by ports", "structure"):
+        subject = read_subject(netlist, design, work, blocks=())
+        claim = prove_structure(subject)
+    yield claim
+    with steps.step("states", "handshake"):
+        automaton = read_automaton(subject)
+        claim, walk = prove_walk(subject, automaton)
+    yield claim
+    with steps.step("results", "results"):
+        claim = prove_shown(
+            subject, build_shown(subject, automaton, vector_functions(automaton, walk))
+        )
+    yield claim
+
+
 def _whole_claims(
     netlist: Netlist, design: VerilogModule, work: Path, steps: _Steps, reason: str
 ) -> Iterator[Claim]:
     """Try to prove at once a design whose head is not recognised, for a reason."""
     with steps.step("read", "structure"):
-        try:
-            subject = read_subject(netlist, design, work, is_whole=True)
-        except ShapeError as error:
-            # There is no other way to look at it.
-            raise UnclearError(str(error)) from error
+        subject = read_subject(netlist, design, work, blocks=BLOCKS[:1])
         claim = prove_structure(subject)
     yield claim
     yield from _stream_claims(subject, steps)

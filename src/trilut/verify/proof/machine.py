@@ -3,7 +3,7 @@
 from collections.abc import Container, Mapping, Sequence
 
 from trilut.verify.proof.aig import Aig, Literal
-from trilut.verify.proof.design import Bit, BitNetlist, PipelineError
+from trilut.verify.proof.design import Bit, BitNetlist, PipelineError, ShapeError
 from trilut.verify.proof.pipeline import Pipeline
 
 __all__ = ["Machine", "Step"]
@@ -40,7 +40,7 @@ class Machine:
         named: set[Bit] = set()
         for name in names:
             if name not in netlist.nets:
-                raise PipelineError(f"Block {block!r} has no register {name!r}")
+                raise ShapeError(f"Block {block!r} has no register {name!r}")
             for bit in netlist.nets[name]:
                 if bit not in netlist.registers and bit in unread:
                     continue

@@ -21,6 +21,11 @@ def check_structure(subject: Subject) -> int:
         If a port or a block is not as it should be, or a block has another clock.
     """
     _check_ports(subject)
+    if subject.interface.is_combinational:
+        for bit in subject.main.registers:
+            raise PipelineError(
+                f"{subject.main.describe(bit)} is a register, but there is no clock"
+            )
     for block in subject.blocks:
         if subject.blocks[block] not in subject.main.blocks:
             raise PipelineError(f"The top module has no block {block!r}")

@@ -1,12 +1,12 @@
 """The subject of a proof: a design by its blocks, and the netlist that it must compute."""
 
-import dataclasses
+import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from trilut.circuit.head import Head
-from trilut.circuit.interface import HeadOutput, InputKind, Interface, VerilogModule
+from trilut.circuit.interface import HeadOutput, Interface, VerilogModule
 from trilut.circuit.netlist import Netlist
 from trilut.files import read_bytes, write_atomically
 from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
@@ -14,7 +14,10 @@ from trilut.verify.proof.design import Bit, BitNetlist, PipelineError, ShapeErro
 from trilut.verify.proof.pipeline import Pipeline
 from trilut.verify.proof.text import check_text
 
-__all__ = ["Subject", "read_subject"]
+__all__ = ["BLOCKS", "Subject", "read_subject"]
+
+BLOCKS = ("control", "groupsum", "argmax")
+"""The blocks of a design that are looked at by themselves; the last two are those of a head."""
 
 _MARGIN_PORT = "abstain_margin"
 _CONTROL_PORTS = ("clk", "rst", "en", "in_valid", "out_ready", _MARGIN_PORT)
@@ -235,7 +238,11 @@ class Subject:
 
 
 def read_subject(
-    netlist: Netlist, design: VerilogModule, work: Path, *, is_whole: bool = False
+    netlist: Netlist,
+    design: VerilogModule,
+    work: Path,
+    *,
+    blocks: Sequence[str] = BLOCKS,
 ) -> Subject:
     """Read a design through Yosys, to be compared with a netlist.
 
@@ -247,8 +254,8 @@ def read_subject(
         The design.
     work : Path
         Directory for scratch files and logs.
-    is_whole : bool
-        Whether not to look at the head by itself.
+    blocks : sequence of str
+        What to look at by itself, as far as the design should have it.
 
     Raises
     ------
@@ -265,13 +272,29 @@ def read_subject(
     check_text(text)
     source = work / "proof.v"
     write_atomically(source, f"{text}\n{design.models}")
-    is_split = netlist.head is not None and not is_whole
-    core = f"{design.top}_classifier" if design.interface.axi else design.top
-    names = ("control", "groupsum", "argmax") if is_split else ("control",)
-    blocks = {name: f"{core}_{name}" for name in names}
-    if design.interface.axi:
-        blocks["loader"] = f"{design.top}_loader"
-    modules = read_design(source, design.top, work, kept=tuple(blocks.values()))
-    if design.interface.input_kind is InputKind.TRITS:
-        netlist = dataclasses.replace(netlist, encoder=None)
-    return Subject(netlist, design.top, design.interface, blocks, modules)
+    specification = design.interface.specification(netlist)
+    kept = _kept(text, design, specification, blocks)
+    modules = read_design(source, design.top, work, kept=tuple(kept.values()))
+    return Subject(specification, design.top, design.interface, kept, modules)
+
+
+def _kept(
+    text: str, design: VerilogModule, netlist: Netlist, wanted: Sequence[str]
+) -> dict[str, str]:
+    """Return the modules of the blocks that a design should have, of those that are wanted.
+
+    What their names begin with is found in the text: the top module may have been renamed.
+    """
+    has_loader = design.interface.axi is not None
+    there = BLOCKS if netlist.head is not None else BLOCKS[:1]
+    names = [] if design.interface.is_combinational else [each for each in there if each in wanted]
+    if not names:
+        return {}
+    core = f"{design.top}_classifier" if has_loader else design.top
+    found = set(re.findall(r"^module (\w+)_control\b", text, flags=re.MULTILINE))
+    if core not in found:
+        if len(found) != 1:
+            raise ShapeError(f"There is no module '{core}_control'")
+        core = found.pop()
+    kept = {name: f"{core}_{name}" for name in names}
+    return kept | ({"loader": f"{core.removesuffix('_classifier')}_loader"} if has_loader else {})

@@ -19,12 +19,14 @@ from trilut.verify.proof.specification import Trit
 from trilut.verify.proof.stream import advance_bit
 from trilut.verify.proof.subject import Subject
 from trilut.verify.proof.sweep import Sweeper
+from trilut.verify.proof.unnamed import Automaton
 from trilut.verify.proof.witness import Witness, reference
 
-__all__ = ["Whole", "build_whole", "prove_results"]
+__all__ = ["Whole", "build_shown", "build_whole", "prove_results", "prove_shown"]
 
 # Of one bit of a result; a sum of 30 trits takes some ten thousand.
 _MAX_CONFLICTS = 200_000
+_TOO_MUCH = "The results are too much to be proven at once"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,22 +39,22 @@ class Whole:
         The graph.
     inputs : Inputs
         One vector.
-    pipeline : Pipeline
-        The design up to the block ``control``.
-    bits : sequence of Bit
-        What enters that block.
     results : mapping
         The result ports.
     expected : mapping
         What they should be.
+    pipeline : Pipeline, optional
+        The design up to the block ``control``, if that was looked for.
+    bits : sequence of Bit
+        What enters that block.
     """
 
     aig: Aig
     inputs: Inputs
-    pipeline: Pipeline
-    bits: Sequence[Bit]
     results: Mapping[str, Sequence[Literal]]
     expected: Mapping[str, Sequence[Literal]]
+    pipeline: Pipeline | None = None
+    bits: Sequence[Bit] = ()
 
 
 def build_whole(subject: Subject) -> Whole:
@@ -66,13 +68,17 @@ def build_whole(subject: Subject) -> Whole:
     aig, main = Aig(), subject.main
     inputs = Inputs(aig, subject.netlist, always_present=subject.always_present)
     margin = aig.inputs(subject.margin_bits)
-    nets = specification.gates(aig, subject.netlist, inputs.trits)
-    expected = _expected(subject, aig, [nets[net] for net in subject.netlist.outputs], margin)
+    expected = _expected(subject, aig, inputs, margin)
     known = {
         bit: literal
         for port, literals in inputs.ports.items()
         for bit, literal in zip(subject.vector[port], literals, strict=True)
     }
+    if subject.interface.is_combinational:
+        known |= dict(zip(main.ports.get("abstain_margin", ()), margin, strict=True))
+        pipeline = Pipeline(aig, main, known)
+        results = {port: pipeline.literals(main.ports[port]) for port in expected}
+        return Whole(aig, inputs, results, expected)
     known[advance_bit(subject)] = TRUE
     # The margin counts when a result enters the last stage, after which there is the control.
     later = {
@@ -84,13 +90,24 @@ def build_whole(subject: Subject) -> Whole:
     after = dict(zip(subject.pins("control", "o"), pipeline.literals(bits), strict=True))
     outputs = Pipeline(aig, main, after)
     results = {port: outputs.literals(subject.results[port]) for port in expected}
-    return Whole(aig, inputs, pipeline, bits, results, expected)
+    return Whole(aig, inputs, results, expected, pipeline, bits)
+
+
+def build_shown(
+    subject: Subject, automaton: Automaton, shown: Sequence[Mapping[str, Sequence[Literal]]]
+) -> list[Whole]:
+    """Return what a design of which no names are known shows, and what its netlist says."""
+    aig, inputs = automaton.aig, automaton.inputs
+    expected = _expected(subject, aig, inputs, ())
+    return [Whole(aig, inputs, results, expected) for results in shown]
 
 
 def _expected(
-    subject: Subject, aig: Aig, trits: Sequence[Trit], limit: Sequence[Literal]
+    subject: Subject, aig: Aig, inputs: Inputs, limit: Sequence[Literal]
 ) -> dict[str, list[Literal]]:
     """Return what a netlist says of the bits of each result port."""
+    nets = specification.gates(aig, subject.netlist, inputs.trits)
+    trits = [nets[net] for net in subject.netlist.outputs]
     if subject.netlist.head is None:
         return {"out_trits": [plane for trit in trits for plane in trit]}
     head, interface = subject.head, subject.interface
@@ -149,7 +166,7 @@ def _num_unknown(aig: Aig, trits: Sequence[Trit], width: int) -> list[Literal]:
     return total
 
 
-def prove_results(subject: Subject, whole: Whole, reason: str) -> Claim:
+def prove_results(subject: Subject, whole: Whole, reason: str = "") -> Claim:
     """Prove all results at once; if that takes too long, the reason why it was tried remains."""
     sweeper = Sweeper(whole.aig)
     patterns = whole.inputs.patterns(whole.aig, NUM_WORDS)
@@ -164,13 +181,22 @@ def prove_results(subject: Subject, whole: Whole, reason: str) -> Claim:
                         "results", Finding.REFUTED, text, _witness(subject, whole, example)
                     )
     except TimeoutError:
-        text = f"{reason}, and all at once is too much to be proven"
+        text = f"{reason}, and all at once is too much to be proven" if reason else _TOO_MUCH
         return Claim("results", Finding.OPEN, text)
     text = (
-        f"{', '.join(whole.expected)} are what {subject.netlist.num_gates} gates and a head say "
+        f"{', '.join(whole.expected)} are what {subject.netlist.num_gates} gates"
+        f"{' and a head' if subject.netlist.head else ''} say "
         f"({sweeper.num_merged} equal nodes, {sweeper.num_questions} questions)"
     )
     return Claim("results", Finding.PROVEN, text)
+
+
+def prove_shown(subject: Subject, wholes: Sequence[Whole]) -> Claim:
+    """Prove all that a design shows of a vector, in different states."""
+    claims = [prove_results(subject, whole) for whole in wholes]
+    if not claims:
+        return Claim("results", Finding.OPEN, "No result ever comes out")
+    return next((each for each in claims if each.outcome is not Finding.PROVEN), claims[0])
 
 
 def _witness(subject: Subject, whole: Whole, example: Mapping[Literal, bool]) -> Witness | None:
