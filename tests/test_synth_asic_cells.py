@@ -231,6 +231,29 @@ def test_net_that_drives_much_gets_a_tree(num_sinks):
         ]
 
 
+def test_sink_with_a_long_way_behind_it_is_nearest_to_the_root():
+    module = fan_out(200)
+    bit = module["cells"]["gate_77"]["connections"]["Y"][0]
+    for index in range(6):
+        inverter = {
+            "type": "INV",
+            "connections": {"A": [bit], "Y": [1000 + index]},
+            "port_directions": {"A": "input", "Y": "output"},
+            "parameters": {},
+        }
+        module["cells"][f"inv_{index}"] = inverter
+        bit = 1000 + index
+    module["cells"]["ff_77"]["connections"]["D"] = [bit]
+    module["netnames"]["chain"] = {"bits": list(range(1000, 1006))}
+    buffer_nets(module, GENERIC)
+    direct = [
+        name
+        for name, cell in module["cells"].items()
+        if cell["connections"].get("A") == [3] and cell["type"] == "NAND2"
+    ]
+    assert direct == ["gate_77"]
+
+
 def test_net_with_a_load_beyond_the_tables_gets_a_tree():
     limit = 'function : "IQ";\n      max_capacitance : '
     text = GENERIC.text.decode().replace(f"{limit}0.1", f"{limit}0.004")

@@ -1,15 +1,16 @@
 """Trees of buffers for nets that drive too much, put into a design of standard cells."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from math import ceil, inf
 
 from trilut.synth.asic.library import Library, LibraryCell
-from trilut.synth.asic.sta import worst_delay
+from trilut.synth.asic.sta import loads, worst_delay
 from trilut.synth.asic.wires import WireLoad
-from trilut.synth.graph import drivers
+from trilut.synth.graph import drivers, evaluation_order
 from trilut.synth.yosys import Module
 
 __all__ = ["MAX_SINKS", "buffer_nets"]
@@ -32,6 +33,11 @@ class _Tree:
 
     buffer: LibraryCell
     branches: int
+
+    @property
+    def pin_load(self) -> float:
+        """The load of a buffer."""
+        return next(pin.capacitance for pin in self.buffer.pins.values() if not pin.is_output)
 
     def widths(self, num_sinks: int) -> list[int]:
         """Return the number of buffers of each level, from the sinks up."""
@@ -80,10 +86,9 @@ class _Trees:
         # From the driver down: how many pins each net drives, and their load.
         counts = [*reversed(widths), num_sinks]
         counts = [counts[0], *(ceil(below / above) for above, below in pairwise(counts))]
-        (buffer_pin,) = (pin for pin in tree.buffer.pins.values() if not pin.is_output)
-        loads = [buffer_pin.capacitance] * len(widths) + [pin_load]
+        pin_loads = [tree.pin_load] * len(widths) + [pin_load]
         time, slew = 0.0, None
-        for cell, count, load in zip(stages, counts, loads, strict=True):
+        for cell, count, load in zip(stages, counts, pin_loads, strict=True):
             total = count * load + (self._wires.capacitance(count) if self._wires else 0.0)
             if total > cell.max_load:
                 return inf
@@ -109,9 +114,10 @@ def buffer_nets(module: Module, library: Library, wires: WireLoad | None = None)
     """
     trees = _Trees(library, wires)
     driver = drivers(module)
-    planter = _Planter(module)
+    every = _sinks(module, library)
+    planter = _Planter(module, _Tails(module, library, every))
     before = len(module["cells"])
-    for bit, sinks in _sinks(module, library).items():
+    for bit, sinks in every.items():
         # At a port a register drives the net; see MappedDesign.register_ports.
         source = module["cells"][driver[bit][0]]["type"] if bit in driver else library.register.cell
         pins = [library.cells[module["cells"][name]["type"]].pins[pin] for name, pin in sinks]
@@ -137,11 +143,47 @@ def _sinks(module: Module, library: Library) -> dict[int, list[_Sink]]:
     return result
 
 
+class _Tails:
+    """How long it takes from the inputs of a cell to the next registers, roughly.
+
+    Slews are the least of the tables, and no cell counts with more load than it will have once
+    there are trees. Without delays each cell counts as one.
+    """
+
+    def __init__(self, module: Module, library: Library, sinks: Mapping[int, list[_Sink]]):
+        self._library = library
+        self._load = loads(module, library)
+        self.times: dict[str, float] = {}
+
+        def is_register(cell_type: str) -> bool:
+            return cell_type in library.cells and library.cells[cell_type].is_sequential
+
+        for name in reversed(evaluation_order(module, drivers(module), is_register)):
+            cell = module["cells"][name]
+            if known := library.cells.get(cell["type"]):
+                driven = [
+                    bits[0]
+                    for pin, bits in cell["connections"].items()
+                    if bits and isinstance(bits[0], int) and known.pins[pin].is_output
+                ]
+                readers = [reader for bit in driven for reader, _ in sinks.get(bit, ())]
+                load = max((self._load.get(bit, 0.0) for bit in driven), default=0.0)
+                after = max((self.times.get(reader, 0.0) for reader in readers), default=0.0)
+                self.times[name] = after + self.delay(known, load)
+
+    def delay(self, cell: LibraryCell, load: float) -> float:
+        """Return how long a cell takes."""
+        if not self._library.has_delays:
+            return 1.0
+        return worst_delay(cell, None, min(load, cell.max_load))[0]
+
+
 class _Planter:
     """Puts trees into a module; what a tree reads stays the same net."""
 
-    def __init__(self, module: Module):
+    def __init__(self, module: Module, tails: _Tails):
         self._module = module
+        self._tails = tails
         self._names: dict[int, str] = {}
         for name, net in module["netnames"].items():
             for bit in net["bits"]:
@@ -150,14 +192,24 @@ class _Planter:
         self._free = 1 + max(self._names, default=1)
 
     def plant(self, bit: int, sinks: Sequence[_Sink], tree: _Tree) -> None:
-        """Reach the sinks of a bit by a tree."""
-        level = list(sinks)
-        for width in tree.widths(len(sinks)):
-            # Neighbours stay together, in groups that differ by one at most.
-            cuts = [round(index * len(level) / width) for index in range(width + 1)]
-            groups = [level[start:end] for start, end in pairwise(cuts)]
-            level = [self._add(bit, group, tree.buffer) for group in groups]
-        self._connect(level, bit)
+        """Reach the sinks of a bit by a tree: those that most time comes after from nearest by.
+
+        Again and again a buffer joins what the least time comes after, as Huffman does. Where all
+        are equal, neighbours stay together.
+        """
+        step = self._tails.delay(tree.buffer, tree.branches * tree.pin_load)
+        heap = [
+            (self._tails.times.get(name, 0.0), index, (name, pin))
+            for index, (name, pin) in enumerate(sinks)
+        ]
+        heapify(heap)
+        number = len(heap)
+        while len(heap) > tree.branches:
+            joined = [heappop(heap) for _ in range(tree.branches)]
+            added = self._add(bit, [sink for _, _, sink in joined], tree.buffer)
+            heappush(heap, (joined[-1][0] + step, number, added))
+            number += 1
+        self._connect([sink for _, _, sink in heap], bit)
 
     def _add(self, root: int, sinks: Sequence[_Sink], buffer: LibraryCell) -> _Sink:
         """Put in a buffer before some sinks, and return its own pin."""

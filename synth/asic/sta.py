@@ -74,7 +74,7 @@ def loads(module: Module, library: Library, wires: WireLoad | None = None) -> di
 
 
 def worst_delay(cell: LibraryCell, slew: float | None, load: float) -> tuple[float, float]:
-    """Return the longest delay through a cell and the worst slew of its outputs.
+    """Return the longest delay through a cell and the worst slew of its outputs, 0 if it has none.
 
     Parameters
     ----------
@@ -90,7 +90,8 @@ def worst_delay(cell: LibraryCell, slew: float | None, load: float) -> tuple[flo
         for edge in _EDGES
         if (each := _delay(arc, edge, slew, load))
     ]
-    return max(delay for delay, _ in found), max(slew for _, slew in found)
+    delays, slews = zip(*found, strict=True) if found else ((0.0,), (0.0,))
+    return max(delays), max(slews)
 
 
 def slowest_path(module: Module, library: Library, wires: WireLoad | None = None) -> list[Stage]:
