@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from heapq import heapify, heappop, heappush
-from itertools import pairwise
 from math import ceil, inf
 
 from trilut.synth.asic.library import Library, LibraryCell
@@ -16,12 +15,12 @@ from trilut.synth.yosys import Module
 __all__ = ["MAX_SINKS", "buffer_nets"]
 
 MAX_SINKS = 16
-"""What a net may drive before it gets a tree, whatever the library says."""
+"""What a net may drive before a tree is thought of, whatever the library says."""
 
 # How far the nets of a tree may spread; and what a faster tree may be slower than the fastest, if
 # it is smaller.
-_BRANCHES = (4, 6, 8, 12, MAX_SINKS, 24, 32)
-_SLOWER = 1.05
+_BRANCHES = (2, 3, 4, 6, 8, 12, MAX_SINKS, 24, 32)
+_SLOWER = 1.15
 
 _Sink = tuple[str, str]
 """A cell and its pin."""
@@ -39,12 +38,16 @@ class _Tree:
         """The load of a buffer."""
         return next(pin.capacitance for pin in self.buffer.pins.values() if not pin.is_output)
 
-    def widths(self, num_sinks: int) -> list[int]:
-        """Return the number of buffers of each level, from the sinks up."""
-        widths = [ceil(num_sinks / self.branches)]
-        while widths[-1] > self.branches:
-            widths.append(ceil(widths[-1] / self.branches))
-        return widths
+    def num_buffers(self, num_sinks: int) -> int:
+        """Return how many buffers it takes until no net drives more than it may."""
+        return max(0, ceil((num_sinks - self.branches) / (self.branches - 1)))
+
+    def num_levels(self, num_sinks: int) -> int:
+        """Return how many buffers are between the driver and a sink if all are as far away."""
+        levels, reach = 0, self.branches
+        while reach < num_sinks:
+            levels, reach = levels + 1, reach * self.branches
+        return levels
 
 
 class _Trees:
@@ -67,28 +70,34 @@ class _Trees:
     def _choose(self, driver: LibraryCell, num_sinks: int, pin_load: float) -> _Tree | None:
         """Return the tree for a net with so many sinks, each of this load; None without buffers.
 
-        It is the smallest of those that are hardly slower than the fastest. A library without
-        delays gets its smallest buffer.
+        It is the smallest of those that are hardly slower than the fastest, which may be a tree
+        without any buffer. A library without delays gets its smallest buffer.
         """
         if not self._buffers:
             return None
         if not self._has_delays:
             return _Tree(min(self._buffers, key=lambda cell: cell.area), MAX_SINKS)
-        trees = [_Tree(buffer, branches) for buffer in self._buffers for branches in _BRANCHES]
+        trees = [
+            _Tree(buffer, branches)
+            for buffer in self._buffers
+            # With as many branches as sinks there is no buffer at all.
+            for branches in (*_BRANCHES, num_sinks)
+            if branches <= num_sinks
+        ]
         delays = {tree: self._delay(tree, driver, num_sinks, pin_load) for tree in trees}
         limit = _SLOWER * min(delays.values())
         fast = [tree for tree in trees if delays[tree] <= limit]
-        return min(fast, key=lambda tree: tree.buffer.area * sum(tree.widths(num_sinks)))
+        return min(fast, key=lambda tree: tree.buffer.area * tree.num_buffers(num_sinks))
 
     def _delay(self, tree: _Tree, driver: LibraryCell, num_sinks: int, pin_load: float) -> float:
         """Return the time from the driver's inputs to the last sink; infinite if overloaded."""
-        stages = [driver, *[tree.buffer] * len(widths := tree.widths(num_sinks))]
-        # From the driver down: how many pins each net drives, and their load.
-        counts = [*reversed(widths), num_sinks]
-        counts = [counts[0], *(ceil(below / above) for above, below in pairwise(counts))]
-        pin_loads = [tree.pin_load] * len(widths) + [pin_load]
+        levels = tree.num_levels(num_sinks)
+        # From the driver down: the cells, and the load of each pin that they drive.
+        stages = [driver, *[tree.buffer] * levels]
+        pin_loads = [tree.pin_load] * levels + [pin_load]
+        count = tree.branches
         time, slew = 0.0, None
-        for cell, count, load in zip(stages, counts, pin_loads, strict=True):
+        for cell, load in zip(stages, pin_loads, strict=True):
             total = count * load + (self._wires.capacitance(count) if self._wires else 0.0)
             if total > cell.max_load:
                 return inf
@@ -100,8 +109,9 @@ class _Trees:
 def buffer_nets(module: Module, library: Library, wires: WireLoad | None = None) -> int:
     """Give each net that drives too much a tree of buffers; return how many buffers there are.
 
-    A net drives too much if it has more than :data:`MAX_SINKS` sinks, or a load that is beyond what
-    the cell that drives it may drive. The clock is left to who lays its tree out.
+    A net drives too much if its load is beyond what the cell that drives it may drive, or if it has
+    more than :data:`MAX_SINKS` sinks and a tree is faster. The clock is left to who lays its tree
+    out.
 
     Parameters
     ----------
@@ -195,7 +205,8 @@ class _Planter:
         """Reach the sinks of a bit by a tree: those that most time comes after from nearest by.
 
         Again and again a buffer joins what the least time comes after, as Huffman does. Where all
-        are equal, neighbours stay together.
+        are equal, neighbours stay together. The first buffer takes what the others leave over, so
+        that the net itself drives as many as any.
         """
         step = self._tails.delay(tree.buffer, tree.branches * tree.pin_load)
         heap = [
@@ -205,7 +216,8 @@ class _Planter:
         heapify(heap)
         number = len(heap)
         while len(heap) > tree.branches:
-            joined = [heappop(heap) for _ in range(tree.branches)]
+            left_over = (len(heap) - tree.branches) % (tree.branches - 1)
+            joined = [heappop(heap) for _ in range(1 + (left_over or tree.branches - 1))]
             added = self._add(bit, [sink for _, _, sink in joined], tree.buffer)
             heappush(heap, (joined[-1][0] + step, number, added))
             number += 1
