@@ -98,7 +98,8 @@ def slowest_path(module: Module, library: Library, wires: WireLoad | None = None
     """Find the slowest path from register to register of a flattened module.
 
     The clock is ideal, with the steepest edge of the tables. A cell takes the worst time and the
-    worst slew of its inputs, which is never optimistic. Beyond a table its last piece goes on.
+    worst slew of its inputs, which is optimistic only where a table falls as the slew grows. Beyond
+    a table its last piece goes on.
 
     Parameters
     ----------
