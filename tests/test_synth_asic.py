@@ -292,8 +292,8 @@ def test_every_driven_packet_is_classified(tmp_path):
     net = random_netlist(
         3, num_inputs=8, num_gates=20, num_outputs=6, num_classes=3, with_encoder=True
     )
-    design = write_verilog(net, tmp_path, HardwareOptions(axi_beat_bits=8))
     asic = load_target("asic")
+    design = write_verilog(net, tmp_path, HardwareOptions(axi_beat_bits=8, sums=asic.sums))
     traffic = design_traffic(design.interface)
     assert traffic.num_beats > 2
     result = synthesize(design.path, design.top, asic, out=tmp_path, blocks=False, traffic=traffic)
