@@ -41,8 +41,8 @@ class DeliveredSum(TritSum):
     The low wire of a trit is [v=−1], or [v=0] if that is what they read; never do they read both.
     """
 
-    def _plane(self, trit: int, plane: Plane) -> Any:
-        return self.i.as_value()[2 * trit + (plane is Plane.PLUS)]
+    def _plane(self, start: int, trit: int, plane: Plane) -> Any:
+        return self.i.as_value()[2 * (start + trit) + (plane is Plane.PLUS)]
 
 
 class PlainSum(wiring.Component):

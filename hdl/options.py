@@ -212,7 +212,9 @@ class HardwareOptions:
             yield f"axi {self.axi_beat_bits}"
         flags = {
             "no-missing": not self.presence_bits,
-            **{output.value: True for output in self.head_outputs},
+            "scores": self.scores,
+            "certain": self.certain,
+            "prediction-set": self.prediction_set,
             "margin-port": self.margin_port,
         }
         yield from (flag for flag, is_given in flags.items() if is_given)

@@ -201,5 +201,5 @@ def test_wrong_calls_are_refused():
 def test_options_are_written_as_they_are_given():
     options = HardwareOptions(scores=True, **TRUST)
     assert options.command_line == (
-        "--top trilut_top --pipeline 2 --sums generic --scores --certain --set"
+        "--top trilut_top --pipeline 2 --sums generic --scores --certain --prediction-set"
     )

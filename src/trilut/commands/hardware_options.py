@@ -19,7 +19,7 @@ __all__ = [
 
 _DEFAULT = HardwareOptions()
 # The name of an option on the command line that is not that of its field.
-_ARGUMENTS = {"input_kind": "input", "axi_beat_bits": "axi", "prediction_set": "set"}
+_ARGUMENTS = {"input_kind": "input", "axi_beat_bits": "axi"}
 _NEGATED = {"presence_bits": "no_missing", "optimized": "no_optimize"}
 
 
@@ -65,7 +65,7 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
         help="a port that says that no value of a missing feature could change the class",
     )
     parser.add_argument(
-        "--set",
+        "--prediction-set",
         action="store_true",
         help="a port with the prediction set, a bit for each class; see trilut calibrate",
     )
