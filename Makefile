@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 STAMP_ALL := $(VENV)/.installed-all
 
-.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-asic bench-peers results
+.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-trust bench-asic bench-peers results
 
 help:
 	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
@@ -71,7 +71,7 @@ test-all: lint $(STAMP_ALL)
 	$(BIN)/pytest
 
 bench: bench-sim bench-area bench-asic bench-groupsum bench-emission bench-estimate bench-verification \
-  bench-mutants bench-missing bench-tables bench-pareto bench-fit bench-training
+  bench-mutants bench-missing bench-trust bench-tables bench-pareto bench-fit bench-training
 
 bench-area: $(STAMP)
 	$(BIN)/python benchmarks/area.py
