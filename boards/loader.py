@@ -58,8 +58,15 @@ class VectorLoader(wiring.Component):
     def __init__(self, encoder: Encoder, used: list[int]):
         self.encoder = encoder
         self._bits = max(feature.bits for feature in encoder.features)
+        self._has_seen = any(feature.seen is not None for feature in encoder.features)
         self._entry = StructLayout(
-            {"last": 1, "emit": 1, "low": self._bits + 1, "high": self._bits + 1}
+            {
+                "last": 1,
+                "emit": 1,
+                "low": self._bits + 1,
+                "high": self._bits + 1,
+                **({"least": self._bits, "most": self._bits} if self._has_seen else {}),
+            }
         )
         self._order = sorted(used, key=lambda trit: (encoder.feature[trit], trit))
         self._program = self._steps()
@@ -89,11 +96,19 @@ class VectorLoader(wiring.Component):
                     "emit": 1,
                     "low": self._code(feature, self.encoder.low[trit]),
                     "high": self._code(feature, self.encoder.high[trit]),
+                    **(self._seen(feature) if self._has_seen else {}),
                 }
                 for trit in trits
             ] or [{"last": 0, "emit": 0, "low": 0, "high": 0}]
             steps[-1]["last"] = 1
         return steps
+
+    def _seen(self, feature: int) -> dict[str, int]:
+        """Return between which values, as they are sent, a feature counts."""
+        limits = self.encoder.features[feature]
+        least, most = limits.seen or (limits.minimum, limits.maximum)
+        least, most = max(least, limits.minimum), min(most, limits.maximum)
+        return {"least": least - limits.minimum, "most": most - limits.minimum}
 
     def _code(self, feature: int, threshold: int) -> int:
         """Return a threshold for the values as they are sent; one above all of them is kept so."""
@@ -156,6 +171,8 @@ class VectorLoader(wiring.Component):
 
     def _trit(self, step: Any, value: Any, present: Any) -> Any:
         code = value[: self._bits]
+        if self._has_seen:
+            present = present & (code >= step.least) & (code <= step.most)
         minus = present & (code < step.low)
         if self.encoder.missing == -1:
             minus = minus | ~present

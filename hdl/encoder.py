@@ -83,6 +83,7 @@ class FeatureEncoder(wiring.Component):
             with m.If(self.en):
                 m.d.sync += present.eq(self.present)
             comparators = _SplitComparators(m, self)
+        present = self._counting(present, comparators)
         trits = []
         thresholds = zip(
             encoder.feature.tolist(), encoder.low.tolist(), encoder.high.tolist(), strict=True
@@ -99,6 +100,21 @@ class FeatureEncoder(wiring.Component):
             m.d.sync += register.eq(Cat(trits))
         m.d.comb += self.o.as_value().eq(register)
         return m
+
+    def _counting(self, present: Any, comparators: "_Comparators") -> list[Any]:
+        """Return whether each feature is there and has an integer that counts.
+
+        A trit rises with its feature, so thresholds alone could not make it UNKNOWN at both ends:
+        it takes up to two comparators for a feature, and no logic for its trits, which ask whether
+        the feature is there anyway.
+        """
+        counting = [present[index] for index in range(len(self.encoder.features))]
+        for index, feature in enumerate(self.encoder.features):
+            if feature.seen is not None:
+                least, most = feature.seen
+                counting[index] &= comparators.reaches(index, least)
+                counting[index] &= ~comparators.reaches(index, most + 1)
+        return counting
 
 
 class _Comparators:
@@ -154,6 +170,10 @@ def _most_bits(encoder: Encoder) -> int:
     """Return the most bits that a comparison looks at."""
     thresholds = np.concatenate([encoder.low, encoder.high]).tolist()
     features = [encoder.features[feature] for feature in encoder.feature.tolist() * 2]
+    for feature in encoder.features:
+        if feature.seen is not None:
+            thresholds += [feature.seen[0], feature.seen[1] + 1]
+            features += [feature, feature]
     return max(
         (
             compared_bits(feature.bits, threshold - feature.minimum)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import PurePath
 
+from trilut.circuit.encoder import Feature
 from trilut.circuit.format import digest
 from trilut.circuit.interface import Interface
 from trilut.circuit.netlist import Netlist
@@ -99,8 +100,15 @@ def _feature_lines(netlist: Netlist, vector: str) -> Iterator[str]:
             f"// {vector}{_places(first, feature.bits)}: feature {index}, {kind}, "
             f"floor(value * {feature.scale!r} + {feature.offset!r}) clamped to "
             f"{feature.minimum}..{feature.maximum}, {quote(feature.name, _MOST_CHARACTERS)}"
+            + _seen_text(feature)
         )
         first += feature.bits
+
+
+def _seen_text(feature: Feature) -> str:
+    if feature.seen is None:
+        return ""
+    return f", missing if it is not in {feature.seen[0]}..{feature.seen[1]} before it is clamped"
 
 
 def _packet_lines(circuit: Netlist, interface: Interface) -> Iterator[str]:

@@ -192,6 +192,9 @@ def _starts(encoders: tuple[Encoder, Encoder], number: int) -> NDArray[np.int64]
             for limit in (encoder.low, encoder.high)
         ]
     )
+    seen = [encoder.features[number].seen for encoder in encoders]
+    ends = [end for pair in seen if pair is not None for end in (pair[0], pair[1] + 1)]
+    thresholds = np.append(thresholds, np.array(ends, dtype=np.int64))
     inside = (thresholds > feature.minimum) & (thresholds <= feature.maximum)
     return np.unique(np.append(thresholds[inside], feature.minimum))
 

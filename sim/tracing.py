@@ -291,10 +291,13 @@ def _inputs_text(netlist: Netlist, samples: FeatureVectors | NDArray[np.generic]
 def _trit_texts(netlist: Netlist, vectors: FeatureVectors) -> Iterator[str]:
     encoder = netlist.encoder
     assert encoder is not None
+    least, most = encoder.seen_limits()
     for feature, low, high in zip(encoder.feature, encoder.low, encoder.high, strict=True):
         name, x = encoder.features[feature].name, vectors.values[0, feature]
         if not vectors.valid[0, feature]:
             yield f"feature {name!r} is missing"
+        elif not least[feature] <= x <= most[feature]:
+            yield f"feature {name!r} = {x} is out of range"
         elif x < low:
             yield f"feature {name!r} = {x} is below {low}"
         elif x >= high:

@@ -97,7 +97,7 @@ def _is_finite(value: int) -> bool:
 
 def _checked(document: Any) -> dict[str, Any]:
     _members(document, format="any", version="integer")
-    _need(document["format"] == "trilut-netlist" and document["version"] == 1, "version")
+    _need(document["format"] == "trilut-netlist" and document["version"] in (1, 2), "version")
     _members(
         document,
         name="name",
@@ -147,6 +147,10 @@ def _check_encoder(document: dict[str, Any]) -> None:
         )
         _need(1 <= feature["bits"] <= 32, "bits")
         _need(feature["scale"] != 0, "scale")
+        if document["version"] == 1:
+            feature.pop("seen", None)
+        elif "seen" in feature:
+            _check_seen(feature)
     columns = [encoder[key] for key in ("feature", "low", "high")]
     _need({len(column) for column in columns} == {document["num_inputs"]}, "length of encoder")
     for feature, low, high in zip(*columns, strict=True):
@@ -155,6 +159,19 @@ def _check_encoder(document: dict[str, Any]) -> None:
     _need(encoder["missing"] in (0, -1), "missing")
     if document["valence"] == 2:
         _need(encoder["missing"] == -1 and encoder["low"] == encoder["high"], "binary")
+
+
+def _check_seen(feature: dict[str, Any]) -> None:
+    seen = _members(feature, seen="list of integer")["seen"]
+    least, most = _range(feature)
+    _need(len(seen) == 2, "seen")
+    _need(-(2**53) <= seen[0] <= seen[1] <= 2**53, "seen")
+    _need(seen[0] <= most and seen[1] >= least, "seen")
+
+
+def _range(feature: dict[str, Any]) -> tuple[int, int]:
+    least = -(2 ** (feature["bits"] - 1)) if feature["signed"] else 0
+    return least, least + 2 ** feature["bits"] - 1
 
 
 def _check_head(document: dict[str, Any]) -> None:
@@ -250,9 +267,12 @@ class Circuit:
 def _integer(feature: dict[str, Any], value: float) -> int | None:
     if math.isnan(value):
         return None
-    least = -(2 ** (feature["bits"] - 1)) if feature["signed"] else 0
-    most = least + 2 ** feature["bits"] - 1
+    least, most = _range(feature)
     scaled = value * float(feature["scale"]) + float(feature["offset"])
+    if "seen" in feature:
+        first, last = feature["seen"]
+        if scaled < first or scaled >= last + 1:
+            return None
     if scaled < least:
         return least
     return most if scaled > most else math.floor(scaled)
@@ -406,7 +426,7 @@ def example(seed: int, *, small: bool = False) -> dict[str, Any]:
     nets = num_inputs + num_gates
     num_classes = rng.choice([0, 2, 2, 3, rng.randint(4, 12), rng.randint(2, 20 if small else 100)])
     sizes = [rng.choice([1, 1, 2, rng.randint(1, 9)]) for _ in range(num_classes)]
-    return {
+    document = {
         "format": "trilut-netlist",
         "version": 1,
         "name": _text(rng),
@@ -423,6 +443,19 @@ def example(seed: int, *, small: bool = False) -> dict[str, Any]:
         "provenance": {"seed": seed, "text": _text(rng)},
         "unknown member": [1, {"nested": None}],
     }
+    _add_seen(random.Random(seed + 1), document)
+    return document
+
+
+def _add_seen(rng: random.Random, document: dict[str, Any]) -> None:
+    """Let some documents be of version 2, and some of their features not take every integer."""
+    document["version"] = rng.choice([1, 2])
+    for feature in document["encoder"]["features"] if document["encoder"] else ():
+        if rng.random() < 0.3:
+            least, most = _range(feature)
+            middle = rng.randint(least, most)
+            near = rng.choice([0, 1, 2**20, 2**32])
+            feature["seen"] = [middle - rng.randint(0, near), middle + rng.randint(0, near)]
 
 
 def _earlier(rng: random.Random, nets: int) -> int:

@@ -173,9 +173,9 @@ def changed(path, value):
             "'encoder.features[0].signed' is 1, expected true or false",
         ),
         (["provenance"], 1, "'provenance' is 1, expected an object"),
-        (["version"], 2, "Netlist format version 2 is not supported, expected one of 1"),
-        (["version"], True, "Netlist format version True is not supported, expected one of 1"),
-        (["version"], [], "Netlist format version [] is not supported, expected one of 1"),
+        (["version"], 3, "Netlist format version 3 is not supported, expected one of 1, 2"),
+        (["version"], True, "Netlist format version True is not supported, expected one of 1, 2"),
+        (["version"], [], "Netlist format version [] is not supported, expected one of 1, 2"),
         (
             ["format"],
             "svg",

@@ -101,7 +101,8 @@ def _edges(encoder: Encoder, uniform: Callable[[int], NDArray[np.int64]]) -> NDA
     columns = []
     for number, feature in enumerate(encoder.features):
         own = encoder.feature == number
-        thresholds = np.concatenate([encoder.low[own], encoder.high[own]])
+        least, most = feature.seen or (feature.minimum, feature.maximum)
+        thresholds = np.concatenate([encoder.low[own], encoder.high[own], [least, most + 1]])
         columns.append(
             np.unique(
                 np.clip(

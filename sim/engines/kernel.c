@@ -30,6 +30,7 @@ struct program {
 struct encoder {
     int64_t num_features, num_trits, is_wide, missing;
     const double *scale, *offset, *lowest, *highest; /* [feature] */
+    const double *least_seen, *most_seen;            /* [feature]; others are missing */
     const int64_t *first_trit;                       /* [feature + 1]; trits sorted by feature */
     const int32_t *plane;                            /* [trit] */
     const uint32_t *low, *high;                      /* [trit], counted from the lowest integer */
@@ -255,20 +256,22 @@ struct tile {
 };
 
 /* Floor before clamp, clamp before the difference: exactly what the encoder's quantize does. The
- * comparisons send NaN to the lowest integer; its valid bit is cleared. */
+ * comparisons send NaN to the lowest integer; its valid bit is cleared, as is that of integers
+ * which do not count. */
 #define DEFINE_QUANTIZE(name, type, level_type, to_level)                                        \
     static int name(const struct encoder *encoder, const type *restrict x, int64_t first,        \
                     int width, level_type *restrict level)                                       \
     {                                                                                            \
         const double *scale = encoder->scale + first, *offset = encoder->offset + first;         \
         const double *lowest = encoder->lowest + first, *highest = encoder->highest + first;     \
+        const double *least = encoder->least_seen + first, *most = encoder->most_seen + first;   \
         int missing = 0;                                                                         \
         for (int i = 0; i < width; i++) {                                                        \
             double value = floor((double)x[i] * scale[i] + offset[i]);                           \
+            missing |= !(value >= least[i]) | !(value <= most[i]);                               \
             value = value > lowest[i] ? value : lowest[i];                                       \
             value = value < highest[i] ? value : highest[i];                                     \
             level[i] = to_level(value - lowest[i]);                                              \
-            missing |= x[i] != x[i];                                                             \
         }                                                                                        \
         return missing;                                                                          \
     }
@@ -282,12 +285,15 @@ DEFINE_QUANTIZE(wide_float64, double, uint32_t, WIDE)
 DEFINE_QUANTIZE(wide_float32, float, uint32_t, WIDE)
 DEFINE_QUANTIZE(wide_int64, int64_t, uint32_t, WIDE)
 
-static int is_missing(const struct batch *batch, int64_t at)
+static int is_missing(const struct encoder *encoder, const struct batch *batch, int64_t at,
+                      int64_t feature)
 {
     double value = batch->kind == FLOAT64   ? ((const double *)batch->samples)[at]
                    : batch->kind == FLOAT32 ? ((const float *)batch->samples)[at]
-                                            : 0;
-    return value != value || (batch->valid && !batch->valid[at]);
+                                            : (double)((const int64_t *)batch->samples)[at];
+    value = floor(value * encoder->scale[feature] + encoder->offset[feature]);
+    return !(value >= encoder->least_seen[feature]) || !(value <= encoder->most_seen[feature]) ||
+           (batch->valid && !batch->valid[at]);
 }
 
 static int64_t octets(const struct batch *batch)
@@ -321,7 +327,7 @@ static void quantize(const struct encoder *encoder, const struct batch *batch, i
         memcpy(narrow, x, (size_t)width);
     }
     for (int i = 0; missing && i < width; i++)
-        if (is_missing(batch, at + i))
+        if (is_missing(encoder, batch, at + i, first + i))
             tile->valid[i][row / 64] &= ~(1ull << row % 64);
 }
 

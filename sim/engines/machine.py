@@ -288,9 +288,9 @@ class _Levels:
     def of_octets(cls, encoder: Encoder) -> Self | None:
         """Let values 0 … 255 be their own levels, if the features do not fall as the values rise.
 
-        A threshold becomes the number of values that do not reach it.
+        A threshold becomes the number of values that do not reach it. All values must count.
         """
-        if any(feature.scale < 0 for feature in encoder.features):
+        if any(feature.scale < 0 or feature.seen is not None for feature in encoder.features):
             return None
         values = np.repeat(np.arange(256.0)[:, None], len(encoder.features), axis=1)
         integers = encoder.quantize(values).values[:, encoder.feature]
@@ -308,6 +308,7 @@ def _encoder_struct(encoder: Encoder, program: Program, levels: _Levels) -> _Str
     live = np.flatnonzero(program.inputs != NO_PLANE)
     trits = live[np.argsort(encoder.feature[live], kind="stable")]
     lowest, highest = _limits(encoder)
+    least_seen, most_seen = encoder.seen_limits()
     count = len(encoder.features)
     low, high = levels.low[trits], levels.high[trits]
     return _Struct(
@@ -320,6 +321,8 @@ def _encoder_struct(encoder: Encoder, program: Program, levels: _Levels) -> _Str
         offset=levels.offset,
         lowest=lowest.astype(np.float64),
         highest=highest.astype(np.float64),
+        least_seen=np.ascontiguousarray(least_seen),
+        most_seen=np.ascontiguousarray(most_seen),
         first_trit=np.searchsorted(encoder.feature[trits], np.arange(count + 1)),
         plane=program.inputs[trits].astype(np.int32),
         # A threshold that no level reaches may not fit; its mask says so.

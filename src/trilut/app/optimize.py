@@ -10,6 +10,7 @@ from trilut.circuit.format import load, save
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
 from trilut.circuit.tolerance import Tolerance, with_tolerance
+from trilut.data import Dataset
 from trilut.measure.evaluation import evaluate_split
 from trilut.measure.matching import features_for, netlist_dataset, samples_for
 from trilut.measure.narrow import drop_features, narrow_features, search_feature_bits
@@ -57,6 +58,7 @@ def optimize_file(
     lossy: bool = False,
     feature_bits: int | Literal["auto"] | None = None,
     tolerance: Tolerance | None = None,
+    out_of_range: Literal["clamp", "unknown"] | None = None,
     unread: bool = True,
 ) -> Optimization:
     """Optimise a netlist file into another one, and return what changed.
@@ -74,11 +76,15 @@ def optimize_file(
         Bits of a feature; "auto" takes the fewest that lose at most 0.1 pp on the validation set.
     tolerance : Tolerance, optional
         Move thresholds apart by it; see :mod:`trilut.circuit.tolerance`.
+    out_of_range : str, optional
+        What a value becomes that is outside of what training saw: ``clamp``, the nearest integer of
+        the feature, or ``unknown``, a missing feature.
     unread : bool
         Whether features that nothing looks at stay.
     """
     netlist = load(path)
-    changes_meaning = lossy or feature_bits is not None or tolerance is not None
+    changes = (feature_bits, tolerance, out_of_range)
+    changes_meaning = lossy or any(change is not None for change in changes)
     dataset = netlist_dataset(netlist) if changes_meaning else None
     smaller = netlist
     if feature_bits == "auto" and dataset is not None:
@@ -87,6 +93,8 @@ def optimize_file(
         smaller = narrow_features(smaller, feature_bits)
     if tolerance is not None:
         smaller = with_tolerance(smaller, tolerance)
+    if out_of_range is not None and dataset is not None:
+        smaller = _with_range(smaller, dataset, out_of_range)
     trits = None
     if lossy and dataset is not None:
         samples = features_for(smaller, dataset, part="train")
@@ -106,10 +114,23 @@ def optimize_file(
             "lossy": lossy,
             "feature_bits": _feature_bits(smaller) if feature_bits else None,
             **({} if tolerance is None else {"tolerance": str(tolerance)}),
+            **({} if out_of_range is None else {"out_of_range": out_of_range}),
         }
         smaller = _with_change(smaller, change, after)
     save(smaller, output)
     return Optimization(netlist, smaller, accuracy)
+
+
+def _with_range(netlist: Netlist, dataset: Dataset, out_of_range: str) -> Netlist:
+    samples = features_for(netlist, dataset, part="train")
+    assert netlist.encoder is not None
+    features = tuple(
+        dataclasses.replace(feature, seen=None) for feature in netlist.encoder.features
+    )
+    encoder = dataclasses.replace(netlist.encoder, features=features)
+    if out_of_range == "unknown":
+        encoder = encoder.with_seen(samples)
+    return dataclasses.replace(netlist, encoder=encoder)
 
 
 def _feature_bits(netlist: Netlist) -> int | None:

@@ -1,5 +1,6 @@
 """The encoder: from feature values to trits, in integers so that hardware agrees bit for bit."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
@@ -16,6 +17,8 @@ __all__ = ["Encoder", "Feature", "FeatureVectors"]
 
 # Samples that are encoded at a time: the integers in between take eight times the memory of trits.
 _BLOCK = 2048
+# Up to here a double holds every integer.
+_MAX_SEEN = 1 << 53
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,12 @@ class Feature:
     """One input of the circuit: an integer of ``bits`` bits made from the user's value.
 
     The integer is ⌊value·scale + offset⌋, clamped to what ``bits`` bits can hold.
+
+    Parameters
+    ----------
+    seen : tuple of int, optional
+        The lowest and the highest integer that count: a value whose integer, before it is clamped,
+        is another one is taken as missing. Without it, all count.
     """
 
     name: str
@@ -30,6 +39,7 @@ class Feature:
     signed: bool = False
     scale: float = 1.0
     offset: float = 0.0
+    seen: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "a feature")
@@ -39,6 +49,17 @@ class Feature:
             raise NetlistError(
                 f"Feature {self.name!r} has scale {self.scale} and offset {self.offset}, "
                 "expected finite numbers and a scale other than 0"
+            )
+        if self.seen is not None:
+            self._check_seen(*self.seen)
+
+    def _check_seen(self, least: int, most: int) -> None:
+        # If some integer of the feature counts, one that did still does when it is clamped.
+        is_there = least <= most and least <= self.maximum and most >= self.minimum
+        if not (is_there and least >= -_MAX_SEEN and most <= _MAX_SEEN):
+            raise NetlistError(
+                f"Feature {self.name!r} has seen {least}…{most}, expected some of "
+                f"{self.minimum}…{self.maximum}"
             )
 
     @property
@@ -169,15 +190,20 @@ class Encoder:
         """
         x = as_numbers(samples).astype(np.float64, copy=False)
         self._check_samples(x.shape)
-        valid = ~np.isnan(x)
-        scale = np.array([f.scale for f in self.features])
-        offset = np.array([f.offset for f in self.features])
         lowest = np.array([f.minimum for f in self.features], dtype=np.float64)
         highest = np.array([f.maximum for f in self.features], dtype=np.float64)
-        # What is too large for a number is clamped like all that is too large for the feature.
-        with np.errstate(over="ignore"):
-            scaled = np.clip(np.floor(x * scale + offset), lowest, highest)
-        return FeatureVectors(np.where(valid, scaled, 0).astype(np.int64), valid)
+        integers = self._integers(x)
+        least, most = self.seen_limits()
+        # Neither holds for what is not a number.
+        valid = (integers >= least) & (integers <= most)
+        clamped = np.clip(integers, lowest, highest)
+        return FeatureVectors(np.where(valid, clamped, 0).astype(np.int64), valid)
+
+    def seen_limits(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the lowest and the highest number that count for each feature."""
+        limits = [feature.seen or (-np.inf, np.inf) for feature in self.features]
+        least, most = np.array(limits, dtype=np.float64).reshape(-1, 2).T
+        return least, most
 
     def trits(self, vectors: FeatureVectors) -> NDArray[np.int8]:
         """Encode integer features into trits [sample, trit]."""
@@ -187,9 +213,33 @@ class Encoder:
         values, low, high = (array.astype(dtype, copy=False) for array in arrays)
         x = np.take(values, self.feature, axis=1)
         trits = (x >= high).astype(np.int8) - (x < low).astype(np.int8)
-        if vectors.valid.all():
+        least, most = self.seen_limits()
+        valid = vectors.valid & (vectors.values >= least) & (vectors.values <= most)
+        if valid.all():
             return trits
-        return np.where(vectors.valid[:, self.feature], trits, np.int8(self.missing))
+        return np.where(valid[:, self.feature], trits, np.int8(self.missing))
+
+    def with_seen(self, samples: ArrayLike) -> "Encoder":
+        """Return the encoder that takes integers which no sample has as missing features.
+
+        Of a feature that no sample has, all integers still count.
+        """
+        x = np.asarray(samples, dtype=np.float64)
+        self._check_samples(x.shape)
+        integers = np.clip(self._integers(x), -_MAX_SEEN, _MAX_SEEN)
+        is_there = ~np.isnan(x)
+        lowest = np.where(is_there, integers, np.inf).min(axis=0)
+        highest = np.where(is_there, integers, -np.inf).max(axis=0)
+        features = tuple(map(_with_seen, self.features, lowest.tolist(), highest.tolist()))
+        return dataclasses.replace(self, features=features)
+
+    def _integers(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the integers of values before they are clamped."""
+        scale = np.array([f.scale for f in self.features])
+        offset = np.array([f.offset for f in self.features])
+        # What is too large for a number is clamped like all that is too large for the feature.
+        with np.errstate(over="ignore"):
+            return np.floor(x * scale + offset)
 
     def encode(self, samples: ArrayLike) -> NDArray[np.int8]:
         """Encode feature values [sample, feature] into trits [sample, trit]."""
@@ -213,3 +263,10 @@ class Encoder:
 def _is_short(array: NDArray[np.int64]) -> bool:
     """Whether 16 bits hold every integer."""
     return array.size == 0 or bool(-(1 << 15) <= array.min() <= array.max() < 1 << 15)
+
+
+def _with_seen(feature: Feature, lowest: float, highest: float) -> Feature:
+    if lowest > highest:
+        return dataclasses.replace(feature, seen=None)
+    seen = min(int(lowest), feature.maximum), max(int(highest), feature.minimum)
+    return dataclasses.replace(feature, seen=seen)

@@ -32,7 +32,8 @@ from trilut.files import check_nesting, decompress, read_bytes, write_atomically
 __all__ = ["FORMAT", "VERSION", "digest", "dumps", "load", "loads", "save"]
 
 FORMAT = "trilut-netlist"
-VERSION = 1
+VERSION = 2
+"""The newest version; a netlist is written as the oldest that can say what it means."""
 
 # Where half of a character could be: in an escape, or in the text itself.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
@@ -42,7 +43,7 @@ def dumps(netlist: Netlist) -> str:
     """Write a netlist as JSON text, one top-level member a line. Equal netlists give equal text."""
     document: dict[str, object] = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": _version(netlist),
         "name": netlist.name,
         "valence": netlist.valence,
         "num_inputs": netlist.num_inputs,
@@ -61,6 +62,12 @@ def dumps(netlist: Netlist) -> str:
         for key, value in document.items()
     ]
     return "{\n" + ",\n".join(members) + "\n}\n"
+
+
+def _version(netlist: Netlist) -> int:
+    encoder = netlist.encoder
+    has_seen = encoder is not None and any(feature.seen for feature in encoder.features)
+    return 2 if has_seen else 1
 
 
 def digest(netlist: Netlist) -> str:
@@ -163,6 +170,7 @@ def _encoder_document(encoder: Encoder | None) -> dict[str, object] | None:
                 "signed": feature.signed,
                 "scale": feature.scale,
                 "offset": feature.offset,
+                **({} if feature.seen is None else {"seen": list(feature.seen)}),
             }
             for feature in encoder.features
         ],
@@ -281,7 +289,7 @@ def _integer(
     return value
 
 
-def _read_version_1(document: dict[str, Any]) -> Netlist:
+def _read_version_2(document: dict[str, Any]) -> Netlist:
     valence = _member(document, "valence", int, "")
     if valence not in (2, 3):
         raise FormatError(f"'valence' is {valence}, expected 2 or 3")
@@ -333,7 +341,15 @@ def _read_feature(document: dict[str, Any], where: str) -> Feature:
         signed=_member(document, "signed", bool, where),
         scale=_number(document, "scale", where),
         offset=_number(document, "offset", where),
+        seen=_read_seen(document, where) if "seen" in document else None,
     )
+
+
+def _read_seen(document: dict[str, Any], where: str) -> tuple[int, int]:
+    seen = _integers(document, "seen", where).tolist()
+    if len(seen) != 2:
+        raise FormatError(f"'{where}.seen' has {len(seen)} integers, expected 2")
+    return seen[0], seen[1]
 
 
 def _read_head(document: dict[str, Any]) -> Head:
@@ -348,5 +364,15 @@ def _read_head(document: dict[str, Any]) -> Head:
     )
 
 
+def _read_version_1(document: dict[str, Any]) -> Netlist:
+    """Read a netlist of the version that knows no ``seen``, which is then any other member."""
+    encoder = document.get("encoder")
+    features = encoder.get("features") if isinstance(encoder, dict) else None
+    for feature in features if isinstance(features, list) else ():
+        if isinstance(feature, dict):
+            feature.pop("seen", None)
+    return _read_version_2(document)
+
+
 # Every version ever released keeps its reader.
-_READERS: dict[int, Callable[[dict[str, Any]], Netlist]] = {1: _read_version_1}
+_READERS: dict[int, Callable[[dict[str, Any]], Netlist]] = {1: _read_version_1, 2: _read_version_2}

@@ -69,6 +69,11 @@ def add_optimize(commands: Any) -> None:
         "so much: 0.5 in its unit, or 2%% of its range",
     )
     parser.add_argument(
+        "--out-of-range",
+        choices=["clamp", "unknown"],
+        help="take a value outside of what training saw as the nearest one, or as missing",
+    )
+    parser.add_argument(
         "--drop-features", action="store_true", help="leave out features that nothing looks at"
     )
     add_json(parser)
@@ -83,6 +88,7 @@ def _optimize(args: argparse.Namespace) -> None:
         lossy=args.lossy,
         feature_bits=args.feature_bits,
         tolerance=args.tolerance,
+        out_of_range=args.out_of_range,
         unread=not args.drop_features,
     ).facts
     print_result(args, str(args.output), {key: str(value) for key, value in facts.items()}, facts)

@@ -102,6 +102,7 @@ def _narrowed(feature: Feature, shift: int) -> Feature:
         bits=feature.bits - shift,
         scale=feature.scale / (1 << shift),
         offset=feature.offset / (1 << shift),
+        seen=None if feature.seen is None else (feature.seen[0] >> shift, feature.seen[1] >> shift),
     )
 
 

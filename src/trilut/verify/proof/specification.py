@@ -58,6 +58,10 @@ def encode(
     for index, low, high in thresholds:
         feature, here = encoder.features[index], present[index]
         bits = list(features[index])
+        if feature.seen is not None:
+            least, most = feature.seen
+            here = aig.both(here, at_least(aig, bits, least, signed=feature.signed))
+            here = aig.both(here, at_least(aig, bits, most + 1, signed=feature.signed) ^ 1)
         minus = aig.both(here, at_least(aig, bits, low, signed=feature.signed) ^ 1)
         plus = aig.both(here, at_least(aig, bits, high, signed=feature.signed))
         trits.append((aig.either(minus, here ^ 1) if encoder.missing else minus, plus))
