@@ -2,12 +2,16 @@
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from trilut.boards.host import BoardError, BoardLink
 from trilut.boards.protocol import Result
+from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.interface import HeadOutput
 from trilut.circuit.netlist import Netlist
 from trilut.data.selection import feature_values
 from trilut.data.tables import columns_for, read_table
@@ -94,23 +98,44 @@ def classify_table(
         write_atomically(output, to_csv(netlist, results))
     mismatches = None
     if check:
-        decisions = classify(netlist, vectors)
-        expected = zip(decisions.chosen, decisions.margin, decisions.unknown, strict=True)
-        mismatches = [
-            row
-            for row, (result, answer) in enumerate(zip(results, expected, strict=True))
-            if (result.chosen, result.margin, result.unknown) != answer
-        ]
+        expected = _expected(netlist, vectors, link.identity.outputs)
+        pairs = zip(results, expected, strict=True)
+        mismatches = [row for row, (result, answer) in enumerate(pairs) if result != answer]
     return Batch(results, mismatches, dict(link.troubles))
 
 
+def _expected(
+    netlist: Netlist, vectors: FeatureVectors, outputs: Collection[HeadOutput]
+) -> list[Result]:
+    """Return what the simulator says, as far as a board says it."""
+    decisions = classify(netlist, vectors, certain=HeadOutput.CERTAIN in outputs)
+    count = len(vectors)
+    certain = [None] * count if decisions.certain is None else decisions.certain.tolist()
+    members: list[tuple[int, ...] | None] = [None] * count
+    if HeadOutput.SET in outputs and decisions.members is not None:
+        members = [tuple(np.flatnonzero(row).tolist()) for row in decisions.members]
+    columns = (decisions.chosen, decisions.margin, decisions.unknown)
+    plain = zip(*(column.tolist() for column in columns), strict=True)
+    return [Result(*row, *more) for row, *more in zip(plain, certain, members, strict=True)]
+
+
 def to_csv(netlist: Netlist, results: list[Result]) -> str:
-    """Return a table of answers: class by name, margin, and 1 where the circuit abstains."""
+    """Return a table of answers: class by name, margin, and 1 where the circuit abstains.
+
+    If the board says it, 1 where the answer is certain, and the classes of the set by name.
+    """
     assert netlist.head is not None
+    classes = netlist.head.classes
+    has_certain = bool(results) and results[0].certain is not None
+    has_set = bool(results) and results[0].members is not None
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["class", "margin", "unknown"])
+    writer.writerow(["class", "margin", "unknown", *["certain"] * has_certain, *["set"] * has_set])
     for result in results:
-        name = netlist.head.classes[result.chosen]
-        writer.writerow([name, result.margin, int(result.unknown)])
+        row: list[object] = [classes[result.chosen], result.margin, int(result.unknown)]
+        if result.certain is not None:
+            row.append(int(result.certain))
+        if result.members is not None:
+            row.append("; ".join(classes[member] for member in result.members))
+        writer.writerow(row)
     return text.getvalue()

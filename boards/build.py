@@ -8,7 +8,7 @@ import os
 import shlex
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +30,7 @@ from amaranth.lib.io import Buffer
 from trilut.boards.board import Board, Family
 from trilut.boards.design import BoardDesign
 from trilut.boards.protocol import DEFAULT_BAUD
+from trilut.circuit.interface import HeadOutput
 from trilut.circuit.netlist import Netlist
 from trilut.errors import ToolError
 from trilut.files import make_directory, read_bytes, write_atomically
@@ -86,6 +87,7 @@ def build_board(
     directory: Path,
     *,
     baud: int = DEFAULT_BAUD,
+    outputs: Collection[HeadOutput] = (),
     pipeline: int = 2,
     divide: int = 1,
     seed: int = 1,
@@ -107,6 +109,8 @@ def build_board(
         Where all files go; made if necessary.
     baud : int
         Speed of the serial line.
+    outputs : collection of HeadOutput
+        What results have beside class, margin and abstention.
     pipeline : int
         Layers between registers.
     divide : int
@@ -136,6 +140,7 @@ def build_board(
         netlist,
         clock_hz=clock_hz,
         baud=baud,
+        outputs=outputs,
         pipeline=pipeline,
         target=board.family.sums,
         layer_module=_layer_module,

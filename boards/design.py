@@ -3,9 +3,10 @@
 """The design on a board: a serial link, a classifier between, and a self-test at the start."""
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
+import numpy as np
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -22,12 +23,13 @@ from trilut.boards.protocol import (
     Rejection,
     payload_bytes,
     payloads,
+    result_bytes,
     value_bytes,
 )
 from trilut.boards.selftest import SelfTest, self_test_vectors
 from trilut.boards.uart import MIN_CYCLES_PER_BIT, UartReceiver, UartTransmitter
 from trilut.circuit.format import digest
-from trilut.circuit.interface import InputKind
+from trilut.circuit.interface import HeadOutput, InputKind
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
 from trilut.errors import NetlistError, TrilutError
@@ -43,7 +45,6 @@ _BITS_PER_BYTE = 10
 # What a host needs at most between two bytes of a frame, with the operating system in between.
 _TIMEOUT_SECONDS = 0.1
 _WORD_BITS = 16
-_MAX_WORDS = (HEADER_BYTES + max(ANSWER_BYTES.values())) // 2
 
 
 class BoardDesign(wiring.Component):
@@ -64,6 +65,8 @@ class BoardDesign(wiring.Component):
         Frequency of the clock.
     baud : int
         Bits per second on the line.
+    outputs : collection of HeadOutput
+        What results have beside class, margin and abstention: what is certain, a prediction set.
     pipeline, target, layer_module
         As of :class:`~trilut.hdl.classifier.Classifier`.
     timeout : int, optional
@@ -102,6 +105,7 @@ class BoardDesign(wiring.Component):
         *,
         clock_hz: float,
         baud: int,
+        outputs: Collection[HeadOutput] = (),
         pipeline: int = 2,
         target: str = "generic",
         layer_module: Callable[[LayerPlan], str] | None = None,
@@ -113,10 +117,19 @@ class BoardDesign(wiring.Component):
         self.netlist = netlist
         self.clock_hz = clock_hz
         self.cycles_per_bit = _cycles_per_bit(clock_hz, baud)
+        options = HardwareOptions(
+            pipeline=pipeline,
+            input_kind=InputKind.TRITS,
+            sums=target,
+            certain=HeadOutput.CERTAIN in outputs,
+            prediction_set=HeadOutput.SET in outputs,
+        )
+        options.check_head(netlist)
+        self.outputs = options.head_outputs
         self.circuit = optimize(netlist).netlist
         self.classifier = Classifier(
             self.circuit,
-            HardwareOptions(pipeline=pipeline, input_kind=InputKind.TRITS, sums=target),
+            options,
             encoded=True,
             input_register=False,
             layer_module=layer_module,
@@ -128,11 +141,11 @@ class BoardDesign(wiring.Component):
         self._check_speed(baud)
         self.timeout = timeout or int(clock_hz * _TIMEOUT_SECONDS)
         length = payload_bytes(netlist.encoder)
-        vectors, self.self_tests = self_test_vectors(netlist, length)
+        vectors, self.self_tests = self_test_vectors(netlist, length, certain=options.certain)
         self._self_test = SelfTest(
             b"".join(payloads(netlist.encoder, vectors)),
             self._expected(),
-            len(self.classifier.out_class) + len(self.classifier.out_margin) + 1,
+            sum(port.width for port in self.classifier.interface.outputs),
         )
         self._lengths: dict[int, int] = {Kind.IDENTIFY: 0, Kind.STATUS: 0, Kind.CLASSIFY: length}
         super().__init__(
@@ -145,15 +158,9 @@ class BoardDesign(wiring.Component):
 
     def _expected(self) -> list[int]:
         """Return the answers of the self-test as the classifier's outputs, class lowest."""
-        class_bits, margin_bits = len(self.classifier.out_class), len(self.classifier.out_margin)
-        tests = self.self_tests
-        answers = zip(
-            tests.chosen.tolist(), tests.margin.tolist(), tests.unknown.tolist(), strict=True
-        )
-        return [
-            chosen | margin << class_bits | unknown << class_bits + margin_bits
-            for chosen, margin, unknown in answers
-        ]
+        ports = self.classifier.interface.pack_results(self.self_tests)
+        rows = np.concatenate(list(ports.values()), axis=1).astype(int).tolist()
+        return [sum(bit << place for place, bit in enumerate(row)) for row in rows]
 
     def _check_speed(self, baud: int) -> None:
         # A feature must be encoded before the next byte, and a result be there before the first
@@ -182,14 +189,27 @@ class BoardDesign(wiring.Component):
             num_classes=len(self.netlist.head.classes),
             clock_hz=round(self.clock_hz),
             digest=digest(self.netlist)[:16],
+            outputs=self.outputs,
         )
+
+    @property
+    def _result_ports(self) -> list[Any]:
+        """The ports of the classifier that make a result."""
+        return [getattr(self.classifier, port.name) for port in self.classifier.interface.outputs]
+
+    @property
+    def _max_words(self) -> int:
+        """Words of the longest answer, header included."""
+        assert self.netlist.head is not None
+        size = result_bytes(self.outputs, len(self.netlist.head.classes))
+        return (HEADER_BYTES + max(*ANSWER_BYTES.values(), size)) // 2
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.uart_rx = line_in = UartReceiver(self.cycles_per_bit)
         m.submodules.uart_tx = line_out = UartTransmitter(self.cycles_per_bit)
         m.submodules.receiver = receiver = FrameReceiver(self._lengths, timeout=self.timeout)
-        m.submodules.transmitter = transmitter = FrameTransmitter(_MAX_WORDS)
+        m.submodules.transmitter = transmitter = FrameTransmitter(self._max_words)
         m.submodules.loader = loader = self._loader
         m.submodules.classifier = core = self.classifier
         m.submodules.self_test = test = self._self_test
@@ -213,7 +233,7 @@ class BoardDesign(wiring.Component):
             core.in_trits.eq(loader.trits),
             core.out_ready.eq(1),
             test.answer_valid.eq(core.out_valid),
-            test.answer.eq(Cat(core.out_class, core.out_margin, core.out_unknown)),
+            test.answer.eq(Cat(self._result_ports)),
         ]
         self._serve(m, receiver, transmitter, core, test)
         return m
@@ -242,7 +262,7 @@ class BoardDesign(wiring.Component):
         waiting = Signal()
         is_result = Signal()
         latency = Signal(_WORD_BITS)
-        ports = (core.out_class, core.out_margin, core.out_unknown)
+        ports = self._result_ports
         result = [Signal.like(port) for port in ports]
         m.d.comb += is_result.eq(waiting & core.out_valid)
         with m.If(start):
@@ -259,7 +279,10 @@ class BoardDesign(wiring.Component):
         classify = receiver.end & (rejection == 0) & (receiver.kind == Kind.CLASSIFY)
         m.d.comb += core.in_valid.eq(classify | test.run)
         is_result, latency, result = self._classify(m, classify, core)
-        chosen, _, unknown = result
+        chosen, margin, unknown, *more = result
+        named = dict(zip(self.outputs, more, strict=True))
+        flags = Cat(unknown, named.get(HeadOutput.CERTAIN, Const(0, 1)))
+        members = named.get(HeadOutput.SET, Const(0, 0))
         m.d.comb += self.lights.eq(Cat(test.passed, unknown, chosen))
 
         answer = Signal(2)
@@ -279,7 +302,13 @@ class BoardDesign(wiring.Component):
             Kind.REJECTED: [answered_rejection],
             Kind.IDENTITY: list(struct.unpack("<10H", self.identity.pack())),
             Kind.STATE: [test.passed, latency, *counters],
-            Kind.RESULT: result,
+            Kind.RESULT: [
+                *(chosen, margin, flags),
+                *(
+                    members[start : start + _WORD_BITS]
+                    for start in range(0, len(members), _WORD_BITS)
+                ),
+            ],
         }
         with m.Switch(answer):
             for kind, words in answers.items():

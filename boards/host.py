@@ -22,6 +22,7 @@ from trilut.boards.protocol import (
     Status,
     encode_frame,
     payloads,
+    result_bytes,
 )
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.format import digest
@@ -96,6 +97,8 @@ class BoardLink:
                     f"The board at {port!r} speaks version {self.identity.version} of the "
                     f"protocol, expected {VERSION}"
                 )
+            size = result_bytes(self.identity.outputs, self.identity.num_classes)
+            self._reader = FrameReader({**ANSWER_BYTES, Kind.RESULT: size})
         except BaseException:
             self.close()
             raise
@@ -148,7 +151,7 @@ class BoardLink:
             raise NetlistError(f"Netlist {netlist.name!r} has no encoder, which a board needs")
         self.check(netlist)
         for payload in payloads(netlist.encoder, vectors):
-            yield Result.unpack(self._ask(Kind.CLASSIFY, payload))
+            yield Result.unpack(self._ask(Kind.CLASSIFY, payload), self.identity.outputs)
 
     def _ask(self, kind: Kind, payload: bytes = b"") -> bytes:
         """Send a request until it is answered, and return the answer's payload."""

@@ -6,13 +6,14 @@ the tests of the hardware.
 
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
 from trilut.circuit.encoder import Encoder, FeatureVectors
+from trilut.circuit.interface import HeadOutput
 
 __all__ = [
     "ANSWER_BYTES",
@@ -23,6 +24,7 @@ __all__ = [
     "FLIP",
     "GROUP",
     "HEADER_BYTES",
+    "OUTPUTS",
     "VERSION",
     "Frame",
     "FrameReader",
@@ -34,11 +36,15 @@ __all__ = [
     "encode_frame",
     "payload_bytes",
     "payloads",
+    "result_bytes",
     "value_bytes",
 ]
 
 VERSION = 1
-"""Version of the protocol."""
+"""Version of the protocol, in the lower byte of its word."""
+
+OUTPUTS = (HeadOutput.CERTAIN, HeadOutput.SET)
+"""What a result can have more: bits 0, 1, … of the upper byte of that word say which it has."""
 
 DEFAULT_BAUD = 115_200
 """Bits per second on the line, if nothing else is said."""
@@ -217,6 +223,8 @@ class Identity:
     ----------
     version : int
         Version of the protocol.
+    outputs : tuple of HeadOutput
+        What results have beside class, margin and abstention.
     num_features, value_bytes, num_classes : int
         Of the netlist.
     clock_hz : int
@@ -231,17 +239,24 @@ class Identity:
     num_classes: int
     clock_hz: int
     digest: str
+    outputs: tuple[HeadOutput, ...] = ()
 
     @classmethod
     def unpack(cls, payload: bytes) -> "Identity":
         """Read an answer's payload."""
         *numbers, clock_hz, digest = _IDENTITY.unpack(payload)
-        version, num_features, value_bytes, num_classes = numbers
-        return cls(version, num_features, value_bytes, num_classes, clock_hz, digest.hex())
+        word, num_features, value_bytes, num_classes = numbers
+        version, flags = word, 0
+        if word & 0xFF == VERSION and word >> 8 < 1 << len(OUTPUTS):
+            version, flags = VERSION, word >> 8
+        outputs = tuple(output for bit, output in enumerate(OUTPUTS) if flags >> bit & 1)
+        return cls(version, num_features, value_bytes, num_classes, clock_hz, digest.hex(), outputs)
 
     def pack(self) -> bytes:
         """Return the payload."""
-        numbers = (self.version, self.num_features, self.value_bytes, self.num_classes)
+        flags = sum((output in self.outputs) << bit for bit, output in enumerate(OUTPUTS))
+        word = self.version | flags << 8
+        numbers = (word, self.num_features, self.value_bytes, self.num_classes)
         return _IDENTITY.pack(*numbers, self.clock_hz, bytes.fromhex(self.digest))
 
 
@@ -275,14 +290,40 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the circuit says of one vector."""
+    """What the circuit says of one vector.
+
+    Parameters
+    ----------
+    chosen, margin, unknown
+        The class, its margin, and whether the circuit abstains.
+    certain : bool, optional
+        Whether no value of a missing feature could change the class, if the board says it.
+    members : tuple of int, optional
+        The classes of the prediction set, if the board has it.
+    """
 
     chosen: int
     margin: int
     unknown: bool
+    certain: bool | None = None
+    members: tuple[int, ...] | None = None
 
     @classmethod
-    def unpack(cls, payload: bytes) -> "Result":
-        """Read an answer's payload."""
-        chosen, margin, unknown = _RESULT.unpack(payload)
-        return cls(chosen, margin, bool(unknown & 1))
+    def unpack(cls, payload: bytes, outputs: Collection[HeadOutput] = ()) -> "Result":
+        """Read an answer's payload, which has more in it if the identity says so."""
+        chosen, margin, flags = _RESULT.unpack(payload[: _RESULT.size])
+        members = int.from_bytes(payload[_RESULT.size :], "little")
+        return cls(
+            chosen,
+            margin,
+            bool(flags & 1),
+            bool(flags & 2) if HeadOutput.CERTAIN in outputs else None,
+            tuple(index for index in range(members.bit_length()) if members >> index & 1)
+            if HeadOutput.SET in outputs
+            else None,
+        )
+
+
+def result_bytes(outputs: Collection[HeadOutput], num_classes: int) -> int:
+    """Return the bytes of a result's payload: a bit for each class, in whole words, if asked."""
+    return _RESULT.size + (2 * -(-num_classes // 16) if HeadOutput.SET in outputs else 0)

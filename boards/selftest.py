@@ -20,7 +20,9 @@ _MAX_VECTORS = 16
 _NUM_CANDIDATES = 512
 
 
-def self_test_vectors(netlist: Netlist, payload_bytes: int) -> tuple[FeatureVectors, Decisions]:
+def self_test_vectors(
+    netlist: Netlist, payload_bytes: int, *, certain: bool = False
+) -> tuple[FeatureVectors, Decisions]:
     """Choose random vectors with as many different answers as there are, some features missing.
 
     Parameters
@@ -29,6 +31,8 @@ def self_test_vectors(netlist: Netlist, payload_bytes: int) -> tuple[FeatureVect
         A circuit with an encoder and a head.
     payload_bytes : int
         Bytes of one vector; they share a small ROM.
+    certain : bool
+        Whether the answers say what is certain.
     """
     assert netlist.encoder is not None
     count = min(max(_ROM_BYTES // payload_bytes, _MIN_VECTORS), _MAX_VECTORS)
@@ -42,18 +46,13 @@ def self_test_vectors(netlist: Netlist, payload_bytes: int) -> tuple[FeatureVect
     )
     valid = rng.random(values.shape) < rng.choice([1.0, 0.9, 0.5], (len(values), 1))
     vectors = FeatureVectors(np.where(valid, values, 0), valid)
-    decisions = netlist.classify(netlist.encoder.trits(vectors))
+    decisions = netlist.classify(netlist.encoder.trits(vectors), certain=certain)
     answers = np.stack([decisions.chosen, decisions.unknown, decisions.margin], axis=1)
     _, first = np.unique(answers, axis=0, return_index=True)
     # New answers first, in the order in which they came.
     order = np.concatenate([np.sort(first), np.setdiff1d(np.arange(len(values)), first)])
     chosen = _one_of_each_class(order, decisions.chosen)[:count]
-    return vectors[chosen], Decisions(
-        decisions.scores[chosen],
-        decisions.chosen[chosen],
-        decisions.margin[chosen],
-        decisions.unknown[chosen],
-    )
+    return vectors[chosen], decisions[chosen]
 
 
 def _one_of_each_class(order: NDArray[np.int64], classes: NDArray[np.int64]) -> NDArray[np.int64]:

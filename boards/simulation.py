@@ -4,13 +4,14 @@ import ctypes
 import os
 import threading
 import tty
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
 from trilut.boards.design import BoardDesign
+from trilut.circuit.interface import HeadOutput
 from trilut.circuit.netlist import Netlist
 from trilut.files import make_directory, write_atomically
 from trilut.hdl.conversion import convert
@@ -109,7 +110,12 @@ class SimulatedBoard:
 
 
 def build_simulation(
-    netlist: Netlist, directory: Path, *, pipeline: int = 2, timeout: float = 1800.0
+    netlist: Netlist,
+    directory: Path,
+    *,
+    outputs: Collection[HeadOutput] = (),
+    pipeline: int = 2,
+    timeout: float = 1800.0,
 ) -> SimulatedBoard:
     """Compile the design of a board with Verilator.
 
@@ -119,6 +125,8 @@ def build_simulation(
         A circuit with an encoder and a head.
     directory : Path
         Where to build.
+    outputs : collection of HeadOutput
+        What results have beside class, margin and abstention.
     pipeline : int
         Layers between registers.
     timeout : float
@@ -136,6 +144,7 @@ def build_simulation(
         netlist,
         clock_hz=_CLOCK_HZ,
         baud=_CLOCK_HZ // _CYCLES_PER_BIT,
+        outputs=outputs,
         pipeline=pipeline,
         layer_module=_layer_module,
         timeout=_TIMEOUT_BYTES * 10 * _CYCLES_PER_BIT,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import trilut
-from trilut.commands.hardware_options import add_pipeline
+from trilut.commands.hardware_options import add_pipeline, add_trust, hardware_options
 from trilut.commands.options import (
     above_0,
     add_command,
@@ -71,6 +71,7 @@ def add_board(commands: Any) -> None:
     )
     parser.add_argument("--seed", metavar="N", type=seed, default=1, help="seed of the placer")
     add_pipeline(parser)
+    add_trust(parser)
     add_json(parser)
     add_tapeout_options(parser)
 
@@ -104,6 +105,7 @@ def _board(args: argparse.Namespace) -> int | None:
             board,
             args.output or Path("build") / board.name,
             baud=args.baud,
+            outputs=hardware_options(args).head_outputs,
             pipeline=args.pipeline,
             divide=args.divide,
             seed=args.seed,
@@ -143,7 +145,10 @@ def _simulate(args: argparse.Namespace, netlist: trilut.Netlist) -> None:
         with stages() as show:
             stage = show.start("build")
             board = build_simulation(
-                netlist, args.output or Path(directory), pipeline=args.pipeline
+                netlist,
+                args.output or Path(directory),
+                outputs=hardware_options(args).head_outputs,
+                pipeline=args.pipeline,
             )
             stage.finish("the board is ready")
         with board.start() as live:
