@@ -23,6 +23,7 @@ help:
 	@echo "  bench-emission  time and memory of Verilog output up to 512K gates"
 	@echo "  bench-training  time of a training step, and accuracies (hours; it can be interrupted)"
 	@echo "  bench-missing   accuracy with features missing, ternary and binary (minutes)"
+	@echo "  bench-trust     certain answers, tolerance, guaranteed risk, and their LUTs (minutes)"
 	@echo "  bench-tables    tables beside gradient boosting and trees as circuits (hours; it can be interrupted)"
 	@echo "  bench-verification  vectors a second through the RTL, and the time of a proof"
 	@echo "  bench-mutants   mistakes of every kind in three designs: what simulation and proof see (an hour)"
@@ -114,6 +115,9 @@ bench-training: $(STAMP)
 
 bench-missing: $(STAMP)
 	$(BIN)/python benchmarks/missing_features.py
+
+bench-trust: $(STAMP)
+	$(BIN)/python benchmarks/trust.py
 
 bench-tables: $(STAMP)
 	$(BIN)/python benchmarks/tables.py -o build/tables

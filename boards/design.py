@@ -283,6 +283,7 @@ class BoardDesign(wiring.Component):
         named = dict(zip(self.outputs, more, strict=True))
         flags = Cat(unknown, named.get(HeadOutput.CERTAIN, Const(0, 1)))
         members = named.get(HeadOutput.SET, Const(0, 0))
+        places = range(0, len(members), _WORD_BITS)
         m.d.comb += self.lights.eq(Cat(test.passed, unknown, chosen))
 
         answer = Signal(2)
@@ -304,10 +305,7 @@ class BoardDesign(wiring.Component):
             Kind.STATE: [test.passed, latency, *counters],
             Kind.RESULT: [
                 *(chosen, margin, flags),
-                *(
-                    members[start : start + _WORD_BITS]
-                    for start in range(0, len(members), _WORD_BITS)
-                ),
+                *(members[first : first + _WORD_BITS] for first in places),
             ],
         }
         with m.Switch(answer):

@@ -1,3 +1,5 @@
+import struct
+
 import numpy as np
 import pytest
 from boardlink import random_vectors
@@ -20,7 +22,9 @@ from trilut.boards.protocol import (
     encode_frame,
     payload_bytes,
     payloads,
+    result_bytes,
 )
+from trilut.circuit.interface import HeadOutput
 
 LENGTHS = {1: 0, 3: 5}
 
@@ -111,3 +115,20 @@ def test_answers_are_read_as_documented():
     assert status == Status(True, 13, 0x102, rejections)
     assert Result.unpack(bytes.fromhex("0900 0c01 0100")) == Result(9, 0x10C, True)
     assert ANSWER_BYTES[Kind.STATE] == 20
+
+
+def test_a_result_has_what_the_identity_says():
+    outputs = (HeadOutput.CERTAIN, HeadOutput.SET)
+    identity = Identity(1, 4, 1, 20, 12_000_000, "0123456789abcdef", outputs)
+    assert Identity.unpack(identity.pack()) == identity
+    assert identity.pack()[:2] == b"\x01\x03"
+    assert result_bytes(outputs, 20) == 10
+    assert result_bytes(outputs[:1], 20) == result_bytes((), 20) == 6
+    payload = struct.pack("<HHHI", 3, 7, 2, 1 << 3 | 1 << 19)
+    assert Result.unpack(payload, outputs) == Result(3, 7, False, True, (3, 19))
+    assert Result.unpack(payload[:6]) == Result(3, 7, False)
+
+
+def test_an_identity_that_nobody_knows_is_another_version():
+    payload = b"\x01\x80" + Identity(1, 4, 1, 20, 1, "0123456789abcdef").pack()[2:]
+    assert Identity.unpack(payload).version == 0x8001

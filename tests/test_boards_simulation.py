@@ -2,13 +2,16 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import serial
 from boardlink import expected_answers, random_vectors, small_net
+from circuits import voting_netlist
 
-from trilut import save
+from trilut import Feature, save
+from trilut.boards.batch import classify_table
 from trilut.boards.host import BoardError, BoardLink
 from trilut.boards.protocol import (
     ANSWER_BYTES,
@@ -23,6 +26,7 @@ from trilut.boards.protocol import (
 )
 from trilut.boards.simulation import LineErrors, build_simulation
 from trilut.circuit.format import digest
+from trilut.circuit.interface import HeadOutput
 from trilut.cli import main
 
 pytestmark = pytest.mark.sim
@@ -284,3 +288,30 @@ def test_simulated_board_on_the_command_line(net, tmp_path, capsys):
         finally:
             process.send_signal(signal.SIGINT)
         assert process.wait(30) == 130
+
+
+@pytest.mark.slow
+def test_a_board_says_what_is_certain_and_which_classes_it_could_be(tmp_path):
+    net = voting_netlist(
+        tuple(Feature(f"f{index}", bits=8, signed=True) for index in range(5)),
+        np.tile([-30, 0, 30], (5, 1)),
+        3,
+    )
+    net = replace(net, head=replace(net.head, set_margin=6))
+    board = build_simulation(net, tmp_path / "board", outputs=list(HeadOutput)[1:])
+    table, answers = tmp_path / "table.csv", tmp_path / "answers.csv"
+    rng = np.random.default_rng(0)
+    rows = [[str(x) if rng.random() > 0.2 else "" for x in row]
+            for row in rng.integers(-128, 128, (60, 5)).tolist()]  # fmt: skip
+    header = ",".join(feature.name for feature in net.encoder.features)
+    table.write_text("\n".join([header, *map(",".join, rows)]) + "\n")
+    with board.start() as live, BoardLink(live.port, timeout=20) as link:
+        assert link.identity.outputs == (HeadOutput.CERTAIN, HeadOutput.SET)
+        assert link.status().self_test_passed
+        batch = classify_table(link, net, table, output=answers, check=True)
+    assert batch.mismatches == []
+    assert {result.certain for result in batch.results} == {False, True}
+    assert {len(result.members) for result in batch.results} == {1, 2}
+    lines = answers.read_text().splitlines()
+    assert lines[0] == "class,margin,unknown,certain,set"
+    assert any(line.endswith(",0,high; low") for line in lines)
