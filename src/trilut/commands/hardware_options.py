@@ -76,7 +76,6 @@ def add_hardware_options(
     *,
     auto_pipeline: bool = False,
     logic_only: bool = True,
-    trust: bool = True,
 ) -> None:
     """Add all options that shape hardware, but for the target.
 
@@ -86,8 +85,6 @@ def add_hardware_options(
         Whether the pipeline may be ``auto``.
     logic_only : bool
         Whether the gates alone are a design here.
-    trust : bool
-        Whether to add the options of :func:`add_trust`; in training ``--set`` is another one.
     """
     if auto_pipeline:
         parser.add_argument(
@@ -134,8 +131,7 @@ def add_hardware_options(
         help="layers as Verilog text, or every gate an Amaranth component, a module of its own",
     )
     parser.add_argument("--scores", action="store_true", help="a port with the class scores")
-    if trust:
-        add_trust(parser)
+    add_trust(parser)
     parser.add_argument(
         "--margin-port", action="store_true", help="a port that sets the abstention margin"
     )
@@ -160,9 +156,6 @@ def hardware_options(args: argparse.Namespace) -> HardwareOptions:
         for field in HardwareOptions.__dataclass_fields__
         if hasattr(args, _ARGUMENTS.get(field, field))
     }
-    if "certain" not in args:
-        # In training, --set is something else.
-        given.pop("prediction_set", None)
     given |= {field: not getattr(args, name) for field, name in _NEGATED.items() if name in args}
     if given.get("input_kind") is not None:
         given["input_kind"] = InputKind(given["input_kind"])

@@ -55,7 +55,7 @@ def add_flow(commands: Any) -> None:
     add_output(parser, "netlist, Verilog and reports")
     add_training_options(parser, is_single=True)
     add_target(parser, "it is placed and routed there")
-    add_hardware_options(parser, logic_only=False, trust=False)
+    add_hardware_options(parser, logic_only=False)
     add_json(parser)
 
 
