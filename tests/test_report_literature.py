@@ -3,7 +3,7 @@ import json
 from pathlib import Path
 
 import pytest
-from test_report_synthesis import LUT6, some_report
+from test_report_synthesis import ASIC, LUT6, some_report
 
 from trilut.cli import main
 from trilut.errors import DataError
@@ -38,10 +38,13 @@ def test_page_in_docs_is_made_from_the_data(request):
 def test_every_result_says_what_is_counted():
     for result in published():
         assert 0 < result.accuracy < 100
-        assert result.encoder in ("in", "out", "none", "software")
-        # Either LUTs of a type, or gates that are no hardware.
-        assert (result.luts is None) == (result.lut_type is None) == (result.gates is not None)
+        assert result.encoder in ("in", "out", "none", "software", "chip")
+        # LUTs of a type, or gates that are no hardware, or the energy of a chip.
+        assert (result.luts is None) == (result.lut_type is None)
+        counted = [result.luts, result.gates, result.nj]
+        assert sum(value is not None for value in counted) == 1
         assert (result.gates is not None) == (result.encoder == "software")
+        assert (result.nj is not None) == (result.encoder == "chip")
         assert result.table
 
 
@@ -62,17 +65,28 @@ def test_latency_is_a_whole_number_of_cycles():
 
 
 def test_ours_stands_only_with_its_conventions():
-    whole, core, software = literature_tables("mnist", [trained_report(**LUT6)])
+    whole, core, software, chips = literature_tables("mnist", [trained_report(**LUT6)])
     assert cells(whole, "result")[-1] == "ours: net <b>"
     assert cells(whole, "accuracy %")[-1] == "97.50"
     ratios = dict(zip(cells(whole, "result"), cells(whole, "LUTs / ours"), strict=True))
     assert ratios["FINN"] == f"{91131 / 34:.2f}"
     assert ratios["ours: net <b>"] == "1.00"
-    for table in (core, software):
+    for table in (core, software, chips):
         assert "LUTs / ours" not in table.header
         assert table.notes[-1] == (
             "NOT COMPARABLE with ours, which are counted otherwise: no ratio is given."
         )
+
+
+def test_energy_of_ours_is_said_to_be_an_estimate():
+    whole = literature_tables("mnist", [trained_report(**ASIC)])[0]
+    assert cells(whole, "nJ")[-1] == "0.002"
+    assert whole.notes[-1] == (
+        "Our energy is an estimate for the cells of a netlist, without wires, clock tree and pads; "
+        "that of a chip is measured with all of them."
+    )
+    chips = literature_tables("mnist")[-1]
+    assert cells(chips, "nJ") == ["268", "108,000"]
 
 
 def test_another_type_of_lut_has_no_ratio():
@@ -82,7 +96,7 @@ def test_another_type_of_lut_has_no_ratio():
 
 
 def test_ours_without_an_encoder_stands_with_those():
-    _, core, _ = literature_tables("mnist", [trained_report(input_kind=InputKind.TRITS, **LUT6)])
+    _, core, *_ = literature_tables("mnist", [trained_report(input_kind=InputKind.TRITS, **LUT6)])
     assert cells(core, "result")[-1] == "ours: net <b>"
     ratios = dict(zip(cells(core, "variant"), cells(core, "LUTs / ours"), strict=True))
     assert ratios["n=6 sm"] == f"{692 / 34:.2f}"

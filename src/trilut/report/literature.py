@@ -21,13 +21,17 @@ __all__ = [
 
 _HEADER = (
     *("result", "year", "variant", "accuracy %", "LUTs", "LUT type", "encoder", "FF", "MHz"),
-    *("cycles", "ns", "device", "source"),
+    *("cycles", "ns", "nJ", "device", "source"),
 )
 _COUNTED_NOTE = (
     "LUTs of others are counted by the vendor's tools after place and route, ours by Yosys after "
     "mapping, as LUT equivalents; on Xilinx parts two LUTs with five inputs together count as one, "
     "as vendors' packers place them. Times belong to the device beside them and are not comparable "
     "between devices. Rows stand by year and name; their order says nothing of merit."
+)
+_ENERGY_NOTE = (
+    "Our energy is an estimate for the cells of a netlist, without wires, clock tree and pads; "
+    "that of a chip is measured with all of them."
 )
 _ACCURACY_NOTE = (
     "Accuracies have the digits of their sources: 96 can be anything from 95.5 to 96.5."
@@ -38,6 +42,7 @@ _GROUPS = {
     ("in", "none"): "all counted, from the features to the class",
     ("out",): "encoder not counted",
     ("software",): "gates before synthesis, no hardware",
+    ("chip",): "chips that were measured, with memory and clock",
 }
 
 
@@ -51,7 +56,9 @@ class Publication:
         In percent.
     encoder : str
         ``in`` or ``out`` of the count, ``none`` if the network has none, ``software`` if not
-        hardware but gates are counted.
+        hardware but gates are counted, ``chip`` if a chip was measured.
+    nj : float, optional
+        Energy of a classification.
     table : str
         Where the figures stand.
     """
@@ -75,6 +82,7 @@ class Publication:
     mhz: float | None = None
     cycles: int | None = None
     ns: float | None = None
+    nj: float | None = None
     device: str | None = None
     note: str = ""
 
@@ -166,6 +174,8 @@ def _table(
     rows = [*map(_published_row, theirs), *map(_own_row, mine)]
     header: tuple[str, ...] = _HEADER
     notes = [_ACCURACY_NOTE, *([_COUNTED_NOTE] if mine else [])]
+    if any(report.section["figures"]["energy_pj"] is not None for report in mine):
+        notes.append(_ENERGY_NOTE)
     if mine:
         # A ratio to the first of ours, where the LUTs are of the same type.
         header = (*_HEADER, "LUTs / ours")
@@ -189,7 +199,7 @@ def _published_row(result: Publication) -> tuple[str, ...]:
     luts = "–" if result.luts is None else f"{result.luts:,}"
     if result.gates is not None:
         luts = f"{result.gates:,} gates"
-    figures = (result.ff, result.mhz, result.cycles, result.ns)
+    figures = (result.ff, result.mhz, result.cycles, result.ns, result.nj)
     return (
         result.method,
         str(result.year),
@@ -219,6 +229,7 @@ def _own_row(report: SynthesisReport) -> tuple[str, ...]:
         "–" if section["fmax_mhz"] is None else f"{section['fmax_mhz']:.0f}",
         str(section["latency_cycles"]),
         "–" if figures["latency_ns"] is None else f"{figures['latency_ns']:.1f}",
+        "–" if figures["energy_pj"] is None else f"{figures['energy_pj'] / 1000:.3g}",
         section["device"],
         "synthesis.json",
     )
