@@ -55,7 +55,8 @@ def some_netlist(seed=0, **changes):
 
 def some_design(netlist, options=None, *, axi=None):
     options = (options or HardwareOptions()).for_netlist(netlist)
-    classifier = Classifier(optimize(netlist).netlist, options)
+    circuit = optimize(netlist).netlist
+    classifier = Classifier(circuit, options)
     interface = dataclasses.replace(classifier.interface, axi=axi)
     return Design(
         Path("top.v"),
@@ -63,6 +64,8 @@ def some_design(netlist, options=None, *, axi=None):
         interface,
         options=options,
         netlist=netlist,
+        circuit=circuit,
+        plans=classifier.plans,
         classifier=classifier,
     )
 
