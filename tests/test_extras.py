@@ -24,7 +24,18 @@ GATE = ROOT / "tests" / "regression" / "one_gate.trilut"
 NET = ROOT / "tests" / "regression" / "ternary_two_classes.trilut"
 # Of the core, and one that comes with cocotb.
 NOT_OF_AN_EXTRA = {"numpy", "rich", "find_libpython", "trilut"}
-EXTRAS = ("data", "frames", "training", "hdl", "sim", "synth", "boards", "report", "verify")
+EXTRAS = (
+    "data",
+    "frames",
+    "training",
+    "hdl",
+    "sim",
+    "synth",
+    "boards",
+    "report",
+    "verify",
+    "layout",
+)
 
 
 def requirements(extra, *, nested=False):
@@ -204,7 +215,7 @@ WORKING = {
 WORKING_SLOWLY = {
     ("sim",): ["verify GATE"],
     ("sim", "verify"): ["campaign mutants NET --count 3 --random 100 --data SAMPLES"],
-    ("boards",): ["board icebreaker GATE -o OUT"],
+    ("boards",): ["board icebreaker GATE -o OUT", "board tinytapeout NET -o OUT"],
     ("training", "sim", "synth"): ["flow spirals -o OUT --steps 20 --layers 16,16"],
 }
 
@@ -261,6 +272,8 @@ LACKING = {
             "explore --net NET -o OUT",
             "board icebreaker NET -o OUT",
             "board sim NET -o OUT",
+            "board tinytapeout NET -o OUT",
+            "layout NET -o OUT",
             "flow spirals -o OUT",
         ]
     },

@@ -24,6 +24,7 @@ from trilut.commands.inspection import (
     add_wave,
 )
 from trilut.commands.paper import add_paper
+from trilut.commands.tapeout import add_layout
 from trilut.commands.training import add_data, add_eval, add_flow, add_predict, add_train
 from trilut.commands.trust import add_calibrate
 from trilut.commands.verification import add_verify
@@ -111,6 +112,7 @@ def _parser() -> argparse.ArgumentParser:
         add_campaign,
         add_compare,
         add_synth,
+        add_layout,
         add_board,
         add_host,
         add_explore,

@@ -27,6 +27,7 @@ PACKAGES = {
     "matplotlib": ("matplotlib", "report"),
     "jinja2": ("jinja2", "report"),
     "jsonschema": ("jsonschema", "report"),
+    "klayout": ("klayout", "layout"),
     "pysat": ("python-sat", "verify"),
 }
 """Every module that is imported or run and not a part of the core: its package and its extra."""

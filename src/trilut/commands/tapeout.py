@@ -1,17 +1,33 @@
-"""Chips on the command line: what ``board tinytapeout`` asks for and prints."""
+"""Chips on the command line: layouts, and what ``board tinytapeout`` asks for and prints."""
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import trilut
-from trilut.commands.options import above_0, print_result
+from trilut.commands.hardware_options import add_pipeline, hardware_options
+from trilut.commands.options import (
+    above_0,
+    add_command,
+    add_json,
+    add_net,
+    add_output,
+    print_result,
+)
 from trilut.errors import ToolError
 
 if TYPE_CHECKING:
     from trilut.app.tapeout import TinyTapeout
+    from trilut.synth.asic.layout import Layout
 
-__all__ = ["TINY_TAPEOUT", "TITLE", "add_tapeout_options", "check_tapeout_options", "tinytapeout"]
+__all__ = [
+    "TINY_TAPEOUT",
+    "TITLE",
+    "add_layout",
+    "add_tapeout_options",
+    "check_tapeout_options",
+    "tinytapeout",
+]
 
 TINY_TAPEOUT = "tinytapeout"
 """What to call it among the boards."""
@@ -103,3 +119,55 @@ def _rows(project: "TinyTapeout") -> dict[str, str]:
         "a sample": f"{project.packet_bytes} bytes in, result {project.latency} cycles later",
         "simulate": f"make, or make GATES=yes, in {project.directory / 'test'}",
     }
+
+
+def add_layout(commands: Any) -> None:
+    """Add the command ``layout``."""
+    parser = add_command(
+        commands,
+        "layout",
+        _layout,
+        "place and route a netlist in standard cells of osu018, and draw it",
+        "trilut layout build/run/net.trilut -o build/layout",
+    )
+    add_net(parser)
+    add_output(parser, "the layout, its picture, its checks and all logs")
+    add_pipeline(parser)
+    parser.add_argument(
+        "--frequency", metavar="MHZ", type=above_0, default=200.0, help="clock frequency to aim at"
+    )
+    parser.add_argument(
+        "--timeout", metavar="S", type=above_0, default=3600.0, help="seconds that a step may take"
+    )
+    add_json(parser)
+
+
+def _layout(args: argparse.Namespace) -> None:
+    from trilut.app.layout import make_layout
+    from trilut.synth import SynthesisSettings
+
+    layout = make_layout(
+        trilut.load(args.net),
+        args.output,
+        hardware_options(args),
+        settings=SynthesisSettings(frequency=args.frequency, timeout=args.timeout),
+    )
+    rows = _layout_rows(layout, args.output)
+    print_result(args, f"{args.net.name} in {layout.library}", rows, layout)
+
+
+def _layout_rows(layout: "Layout", output: Path) -> dict[str, str]:
+    broken = ", ".join(f"{count}× {rule}" for rule, count in layout.drc.items())
+    match = "matches the netlist" if layout.is_matched else "does NOT match the netlist"
+    rows = {
+        "size": f"{layout.width_um:.1f} × {layout.height_um:.1f} µm, {layout.area_um2:,.0f} µm²",
+        "cells": f"{layout.cells}, as abstracts: outlines and pins, no transistors",
+        "wires": f"{layout.wire_mm:.1f} mm: "
+        + ", ".join(f"{layer} {um / 1000:.1f}" for layer, um in layout.wires_um.items()),
+        "DRC of wires and pins": f"NOT clean: {broken}" if broken else "clean",
+        "LVS": f"the circuit read back {match}",
+        "time": ", ".join(f"{step} {value:.0f} s" for step, value in layout.seconds.items()),
+    }
+    if (output / "layout.png").is_file():
+        rows["picture"] = str(output / "layout.png")
+    return rows
