@@ -10,13 +10,14 @@ import pytest
 from circuits import random_netlist
 
 import trilut
-from trilut import save
+from trilut import digest, save
 from trilut.app.flow import run_flow
+from trilut.app.rundir import report_run
 from trilut.app.synth import synthesize_file
 from trilut.boards.board import Family
 from trilut.boards.design import BoardDesign
 from trilut.cli import main
-from trilut.errors import TrilutError
+from trilut.errors import FormatError, TrilutError
 from trilut.hdl import DEFAULT_TARGET, PORTABLE, HardwareOptions, read_design, write_verilog
 from trilut.synth import load_target
 from trilut.verify import verify, verify_design
@@ -147,3 +148,26 @@ def test_a_part_without_the_cells_of_a_design(file, tmp_path, capsys):
         f"trilut: error: Design {str(design.path)!r} is made of cells of 'ecp5', which target "
         "'ice40' does not have; make it with --target ice40 or --target generic"
     )
+
+
+def reported(file, rtl):
+    """Return what a report says of a design."""
+    return report_run(file, rtl=rtl).summary["design"]
+
+
+def test_a_report_says_which_design_was_verified(file, tmp_path):
+    design = write_verilog(NET, tmp_path / "rtl")
+    sha256 = design.sha256
+    found = {"passed": True, "sha256": sha256, "netlist_sha256": digest(NET)}
+    path = tmp_path / "rtl" / "verification.json"
+    path.write_text(json.dumps({**found, "levels": [], "coverage": {}}))
+    same = f"sha256 {sha256[:16]}… in the file and verified"
+    assert reported(file, tmp_path / "rtl") == same
+    design.path.write_text(design.path.read_text() + "// more\n")
+    assert reported(file, design.path) == (
+        f"DIFFERENT DESIGNS: sha256 {design.sha256[:16]}… in the file, "
+        f"sha256 {sha256[:16]}… verified"
+    )
+    path.write_text(json.dumps({"levels": []}))
+    with pytest.raises(FormatError, match=rf"^File {str(path)!r} is not a verification: Key.*$"):
+        reported(file, tmp_path / "rtl")
