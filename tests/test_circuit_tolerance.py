@@ -10,6 +10,7 @@ from trilut.cli import main
 from trilut.data import Split
 from trilut.errors import NetlistError
 from trilut.measure.tolerance import tolerance_curve
+from trilut.sim import classify, predict
 
 
 def circuit():
@@ -20,24 +21,27 @@ def circuit():
     return voting_netlist(features, np.tile([-30, 0, 30], (6, 1)), 3)
 
 
+@pytest.mark.parametrize("seen", [None, (-60, 70), (-2, 2)])
 @pytest.mark.parametrize("tolerance", [Tolerance(0.9), Tolerance(0.05, is_share=True)])
-def test_no_error_within_the_tolerance_changes_what_is_certain(tolerance):
+def test_no_error_within_the_tolerance_changes_what_is_certain(tolerance, seen):
     net = circuit()
+    # Of one feature or two, not all values count.
+    features = [replace(each, seen=seen) for each in net.encoder.features[:2]]
+    features += net.encoder.features[2:]
+    net = replace(net, encoder=replace(net.encoder, features=tuple(features)))
     rng = np.random.default_rng(0)
     x = rng.uniform(-40, 40, (3000, 6))
     x[rng.random(x.shape) < 0.05] = np.nan
-    decisions = trilut.sim.classify(with_tolerance(net, tolerance), x, certain=True)
+    decisions = classify(with_tolerance(net, tolerance), x, certain=True)
     assert 0 < decisions.certain.sum() < len(x)
-    features = net.encoder.features
-    reach = [
-        tolerance.amount * ((f.maximum - f.minimum) / abs(f.scale) if tolerance.is_share else 1)
-        for f in features
-    ]
+    reach = [tolerance.steps(f) / abs(f.scale) - 1e-9 for f in features]
+    if not tolerance.is_share:
+        assert min(reach) > tolerance.amount
     for _ in range(30):
         share = rng.choice([-1, 1, rng.random()], x.shape)
         # What is missing can be anything.
         true = np.where(np.isnan(x), rng.uniform(-40, 40, x.shape), x + share * reach)
-        answers = trilut.sim.predict(net, true)
+        answers = predict(net, true)
         assert np.array_equal(answers[decisions.certain], decisions.chosen[decisions.certain])
 
 
@@ -76,7 +80,7 @@ def test_the_larger_the_tolerance_the_less_is_certain(tmp_path, capsys):
     net = circuit()
     rng = np.random.default_rng(0)
     x = rng.uniform(-40, 40, (500, 6))
-    split = Split(x, trilut.sim.predict(net, x))
+    split = Split(x, predict(net, x))
     points = tolerance_curve(net, split, [Tolerance(e) for e in (0, 1, 2, 10)])
     certain = [point.certain for point in points]
     assert certain == sorted(certain, reverse=True)

@@ -19,6 +19,7 @@ from trilut.measure.calibration import (
     probability_of_fewer,
     with_certificate,
 )
+from trilut.sim import classify
 
 
 def test_the_probability_of_few_errors_is_that_of_a_binomial_distribution():
@@ -54,7 +55,7 @@ def population(net, count, seed):
     """Return samples whose label is the circuit's class, the more often the larger the margin."""
     rng = np.random.default_rng(seed)
     x = rng.uniform(-60, 60, (count, len(net.encoder.features)))
-    decisions = trilut.sim.classify(net, x)
+    decisions = classify(net, x)
     right = rng.random(count) < 1 - 0.5 * 0.9**decisions.margin
     return Split(x, np.where(right, decisions.chosen, 1 - decisions.chosen))
 
@@ -66,7 +67,7 @@ def true_risk(decisions, samples, margin):
 
 def test_the_promised_risk_is_broken_as_seldom_as_the_confidence_says(net):
     everyone = population(net, 100_000, 0)
-    decisions = trilut.sim.classify(net, everyone.x)
+    decisions = classify(net, everyone.x)
     pilot = population(net, 300, 1)
     broken = kept = 0
     for seed in range(60):
@@ -87,7 +88,7 @@ def test_a_margin_that_is_promised_passes_its_own_test_and_the_next_does_not(net
     made = calibrate_risk(net, samples, pilot=pilot, risk=0.1)
     assert made.samples == 2000
     assert probability_of_fewer(made.errors, made.answered, 0.1) <= 0.05
-    decisions = trilut.sim.classify(net, samples.x)
+    decisions = classify(net, samples.x)
     answered = decisions.margin >= made.margin - 1
     errors = (decisions.chosen != samples.y)[answered].sum()
     assert probability_of_fewer(int(errors), int(answered.sum()), 0.1) > 0.05
@@ -98,7 +99,7 @@ def test_a_promise_for_each_class_is_harder_to_keep(net):
     for_all = calibrate_risk(net, samples, pilot=pilot, risk=0.15)
     for_each = calibrate_risk(net, samples, pilot=pilot, risk=0.15, per_class=True)
     assert for_each.margin >= for_all.margin
-    decisions = trilut.sim.classify(net, samples.x)
+    decisions = classify(net, samples.x)
     for chosen in range(2):
         own = (decisions.margin >= for_each.margin) & (decisions.chosen == chosen)
         errors = int((samples.y[own] != chosen).sum())
@@ -138,7 +139,7 @@ def test_sets_have_the_right_class_as_often_as_promised(net):
     for seed in range(30):
         made = calibrate_set(net, population(net, 99, 100 + seed), coverage=0.9)
         calibrated = with_certificate(net, risk=None, coverage=made, samples="drawn")
-        members = trilut.sim.classify(calibrated, everyone.x).members
+        members = classify(calibrated, everyone.x).members
         shares.append(members[np.arange(20_000), everyone.y].mean())
     # On average; a single calibration may be a little below.
     assert np.mean(shares) > 0.9 - 3 * np.std(shares) / 30**0.5

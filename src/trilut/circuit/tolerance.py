@@ -28,7 +28,8 @@ class Tolerance:
     Parameters
     ----------
     amount : float
-        In the unit of the feature, or a share of the range of its integers.
+        In the unit of the feature, or a share of its range: that of the integers that count, if the
+        feature says so, or else of all its integers.
     is_share : bool
         Which of the two.
 
@@ -50,7 +51,8 @@ class Tolerance:
 
     def steps(self, feature: Feature) -> int:
         """Return by how many integers a feature may be off: the next whole number."""
-        scale = feature.maximum - feature.minimum if self.is_share else abs(feature.scale)
+        least, most = feature.seen or (feature.minimum, feature.maximum)
+        scale = most - least if self.is_share else abs(feature.scale)
         # One part in 10⁹ less, lest the rounding of a product asks for a step more.
         return min(math.ceil(self.amount * scale * (1 - 1e-9)), MAX_INTEGER // 2)
 
@@ -69,12 +71,22 @@ def with_tolerance(netlist: Netlist, tolerance: Tolerance) -> Netlist:
     if encoder is None:
         raise NetlistError(f"Netlist {netlist.name!r} has no encoder, so it has no thresholds")
     check_monotone(netlist)
-    steps = np.array([tolerance.steps(feature) for feature in encoder.features], dtype=np.int64)
-    away = steps[encoder.feature]
+    steps = [tolerance.steps(feature) for feature in encoder.features]
+    features = list(encoder.features)
+    for index, feature in enumerate(features):
+        if feature.seen is not None:
+            # Near the ends of what counts, the true value may be one that does not.
+            least, most = feature.seen[0] + steps[index], feature.seen[1] - steps[index]
+            if max(least, feature.minimum) <= min(most, feature.maximum):
+                features[index] = dataclasses.replace(feature, seen=(least, most))
+            else:
+                steps[index] = MAX_INTEGER
+    away = np.array(steps, dtype=np.int64)[encoder.feature]
     return dataclasses.replace(
         netlist,
         encoder=dataclasses.replace(
             encoder,
+            features=tuple(features),
             low=np.maximum(encoder.low - away, -MAX_INTEGER),
             high=np.minimum(encoder.high + away, MAX_INTEGER),
         ),
