@@ -1,10 +1,12 @@
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from circuits import random_netlist
 
 from trilut import sim
+from trilut.app.campaign import mutate_file
 from trilut.errors import ToolError
 from trilut.hdl import HardwareOptions, write_verilog
 from trilut.report.mutants import mutant_table
@@ -188,3 +190,14 @@ def test_counts_of_a_kind():
     table = mutant_table("Mutants", [counts])
     assert table.rows == (("tie", "5", "1", "1", "2 of 3", "3 of 4"),)
     assert table.notes == ("Proven though wrong, tie: fooled", "Missed by rtl, tie: missed")
+
+
+@pytest.mark.slow
+def test_wrong_entries_of_a_design_between_streams():
+    path = Path(__file__).parent / "regression" / "several_output_layers.trilut"
+    options = HardwareOptions(axi_beat_bits=8, presence_bits=False, margin_port=True)
+    (result,) = mutate_file(
+        path, [MutationKind.TABLE], count=4, num_random=100, num_seeds=2, options=options
+    )
+    assert result.num_mutants == 4
+    assert result.num_refused == result.num_faults

@@ -53,7 +53,8 @@ def campaign_file(
     num_random, seed : int
         Random vectors, and the seed of all chance.
     options : HardwareOptions, optional
-        What shapes the hardware; scores come out whatever it says.
+        What shapes the hardware; whatever it says, scores come out, and there are no other ports
+        than those of plain streams.
     output : Path, optional
         Directory that keeps the faulty design.
 
@@ -74,7 +75,13 @@ def campaign_file(
         stage = show.start(kind)
         stage.step("building")
         out = output or Path(scratch)
-        shaped = dataclasses.replace(_portable(options), scores=True)
+        shaped = dataclasses.replace(
+            _portable(options),
+            scores=True,
+            axi_beat_bits=None,
+            presence_bits=True,
+            margin_port=False,
+        )
         design = write_verilog(netlist, out, shaped)
         if kind == "flips":
             chosen = stimulus(netlist, samples[:_FLIP_SAMPLES], rng, num_random=1)["data"]
