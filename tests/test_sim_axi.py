@@ -116,14 +116,14 @@ def test_two_drivers_are_an_error(tmp_path):
     design = write_verilog(NET, tmp_path)
     text = design.path.read_text()
     path = tmp_path / "two.v"
+    log = re.escape(str(tmp_path / "simulation" / "verilate.log"))
     vectors = stimulus(NET, None, np.random.default_rng(0), num_random=10)
     path.write_text(
         re.sub(r"(\nmodule trilut_top\([^;]*;)", r"\1 assign out_margin[0] = 1'b0;", text)
     )
     with pytest.raises(
         ToolError,
-        match=r"^verilator failed with status 1 in step 'verilate': %Error-MULTIDRIVEN: design.v:"
-        r"\d+:\d+: Bit \[0\] of signal '(trilut_top\.)?out_margin' have multiple combinational "
-        r"drivers\..*$",
+        match=r"^verilator warns in step 'verilate': design.v:\d+:\d+: Bit \[0\] of signal "
+        rf"'(trilut_top\.)?out_margin' have multiple combinational drivers; log: '{log}'$",
     ):
         verify_rtl(NET, dataclasses.replace(design, path=path), vectors, out=tmp_path)
