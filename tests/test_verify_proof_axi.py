@@ -108,6 +108,7 @@ EMPTIED = "Reset does not empty the loader"
 EMPTY = "The loader may not be empty at first"
 TAKEN = "A beat is taken while a vector waits"
 NOT_TAKEN = "A beat is not taken though no vector waits"
+NO_OTHER_WAY = "; by its ports alone: AXI4-Streams and a port for the margin are not looked at"
 PLACED = "A beat is not in its place in a vector"
 SHIFT = r"register <= \{ beat, register\[(\d+):(\d+)\] \};"
 ACCEPT = r"assign (_\d+_) = beat_valid & beat_ready;"
@@ -198,7 +199,7 @@ MORE = {
         READY, r"assign beat_ready = (\2 | vector_ready) & beat_valid;", NOT_TAKEN
     ),
     "never ready": loader(
-        READY, "assign beat_ready = 1'h0;", "Block 'loader' has no register 'count'"
+        READY, "assign beat_ready = 1'h0;", f"Block 'loader' has no register 'count'{NO_OTHER_WAY}"
     ),
     "ready only if the core is": loader(READY, "assign beat_ready = vector_ready;", NOT_TAKEN),
     "vector stays": loader(r"= vector_ready \? 1'h0 : vector_valid", "= vector_valid", MADE),
@@ -256,7 +257,7 @@ MORE = {
         "Wire 'more' is a register that 'loader' should not have",
     ),
     "count without a name": Edit(
-        r"\bcount\b", "beats", "Block 'loader' has no register 'count'"
+        r"\bcount\b", "beats", f"Block 'loader' has no register 'count'{NO_OTHER_WAY}"
     ),
     "one beat, of any length": loader(
         r"assign (_\d+_) = [^;]*count[^;]*;", r"assign \2 = 1'h1;", ".+", "one beat"
