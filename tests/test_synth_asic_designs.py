@@ -85,6 +85,21 @@ def test_area_without_delays(tmp_path):
 
 
 @pytest.mark.slow
+def test_cells_of_the_package_of_sky130():
+    library = load_library("sky130")
+    assert len(library.cells) == 285
+    # Width times height of the LEF files.
+    areas = {"nand2_1": 3.7536, "dfxtp_1": 20.0192, "mux2_1": 11.2608, "fa_1": 20.0192}
+    assert {name: library.cells[f"{PREFIX}{name}"].area for name in areas} == areas
+    assert library.areas.nand2 == 3.7536
+    assert library.register.cell == f"{PREFIX}dfxtp_1"
+    adder = library.cells[f"{PREFIX}fa_1"].functions
+    pins = {"A": 0b00001111, "B": 0b00110011, "CIN": 0b01010101}
+    assert adder["COUT"](pins) & 0xFF == 0b00010111
+    assert adder["SUM"](pins) & 0xFF == 0b01101001
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["generic", "freepdk45", "osu018", "osu035"])
 def test_period_is_that_of_opensta(tmp_path, name):
     if shutil.which("sta") is None:
