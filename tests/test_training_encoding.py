@@ -1,3 +1,4 @@
+import math
 import re
 
 import numpy as np
@@ -286,3 +287,26 @@ def test_balanced_thresholds_lie_within_the_integers(seed, bits):
     assert encoder.low.min() >= 1
     assert encoder.high.max() <= encoder.features[0].maximum
     assert encoder.num_trits >= 1
+
+
+@pytest.mark.parametrize("spacing", ["uniform", "quantile", "balanced"])
+@pytest.mark.parametrize("seed", range(3))
+def test_scale_that_is_a_shift(spacing, seed):
+    generator = np.random.default_rng(seed)
+    x = generator.normal(size=(500, 4)) * (1e-3, 1, 77, 1e6) + (5, -3, 0, 1e7)
+    options = {"thresholds": 5, "spacing": spacing, "bits": 8}
+    shifted = fit_encoder(x, tuple("abcd"), scale="power-of-two", **options)
+    plain = fit_encoder(x, tuple("abcd"), **options)
+    for feature, other in zip(shifted.features, plain.features, strict=True):
+        mantissa, exponent = math.frexp(feature.scale)
+        assert mantissa == 0.5
+        assert feature.offset.is_integer()
+        assert other.scale / 2 < feature.scale <= other.scale
+        # A shift, which keeps the bits above the point, and an addition.
+        column = x[:, shifted.features.index(feature)]
+        integers = np.floor(np.ldexp(column, exponent - 1)) + feature.offset
+        quantized = shifted.quantize(x).values[:, shifted.features.index(feature)]
+        np.testing.assert_array_equal(np.clip(integers, 0, 255), quantized)
+    assert shifted.num_trits == plain.num_trits
+    # Half a step of 256 moves few trits.
+    assert np.mean(shifted.encode(x) != plain.encode(x)) < 0.05

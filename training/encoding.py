@@ -1,5 +1,6 @@
 """Fitting an encoder to data: the integers that stand for features, and their thresholds."""
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from trilut.circuit.encoder import Encoder, Feature
 from trilut.data import Dataset
 from trilut.errors import DataError
 from trilut.measure.metrics import cell_vote_accuracy, encoding_ceiling
-from trilut.training.names import Spacing
+from trilut.training.names import Scale, Spacing
 
 __all__ = ["EncodingMeasure", "equal_information", "fit_encoder", "measure_encoding"]
 
@@ -56,6 +57,7 @@ def fit_encoder(
     delta: float = 0.25,
     spacing: Spacing = "uniform",
     bits: int = 8,
+    scale: Scale = "any",
     valence: int = 3,
     minority: float = 0.0,
     categories: Mapping[str, tuple[str, ...]] | None = None,
@@ -83,6 +85,10 @@ def fit_encoder(
         two.
     bits : int
         Width of the integers; with balanced thresholds the largest width.
+    scale : str
+        ``any`` spreads the values over all the integers. ``power-of-two`` over at least half of
+        them, by a scale of 2ⁿ and a whole offset, so that the integer of a number with a binary
+        point is a shift and an addition.
     valence : int
         3, or 2 for an encoder whose trits are never 0, not even for a missing feature. Then
         ``delta`` must be 0.
@@ -111,10 +117,10 @@ def fit_encoder(
         width = 1 if name in is_category else bits
         numbers = column.astype(np.float64)
         if spacing == "balanced":
-            feature, pair = _fit_balanced(numbers, name, thresholds, delta, width)
+            feature, pair = _fit_balanced(numbers, name, thresholds, delta, width, scale)
             values, valid = _integers(feature, column)
         else:
-            feature = _fit_feature(numbers, name, width)
+            feature = _scaled(_fit_feature(numbers, name, width), scale)
             values, valid = _integers(feature, column)
             pair = _fit_thresholds(values[valid], thresholds, delta, spacing)
         features.append(feature)
@@ -152,7 +158,7 @@ def measure_encoding(encoder: Encoder, dataset: Dataset) -> EncodingMeasure:
 
 
 def _fit_balanced(
-    column: Floats, name: str, thresholds: int, delta: float, bits: int
+    column: Floats, name: str, thresholds: int, delta: float, bits: int, scale: Scale
 ) -> tuple[Feature, Integers]:
     """Return the integers of a column and its balanced thresholds [low or high, trit].
 
@@ -161,12 +167,22 @@ def _fit_balanced(
     """
     values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
     if len(values) < 2:
-        return _fit_feature(column, name, bits), np.zeros((2, 1), dtype=np.int64)
+        return _scaled(_fit_feature(column, name, bits), scale), np.zeros((2, 1), dtype=np.int64)
     centre, first, last = _places(counts, thresholds, delta)
-    feature = _balanced_feature(name, values, centre, bits)
+    feature = _scaled(_balanced_feature(name, values, centre, bits), scale)
     integers = _integers(feature, values)[0]
     # Where few integers stand for many values, the lowest one is still below every threshold.
     return feature, np.maximum(_roundest(integers[first - 1], integers[last]), 1)
+
+
+def _scaled(feature: Feature, scale: Scale) -> Feature:
+    """Return a feature with the next smaller power of two for its scale, if that is asked for."""
+    if scale == "any":
+        return feature
+    power = 2.0 ** math.floor(math.log2(feature.scale))
+    # What was 0 before still is, so that values which fitted into the bits still do.
+    first = -feature.offset / feature.scale
+    return dataclasses.replace(feature, scale=power, offset=0.0 - math.floor(first * power))
 
 
 def _places(counts: Integers, thresholds: int, delta: float) -> tuple[Integers, Integers, Integers]:

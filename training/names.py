@@ -2,7 +2,7 @@
 
 from typing import Literal, TypeAlias
 
-__all__ = ["NoiseKind", "Objective", "Parametrisation", "Spacing", "Start", "Vocabulary"]
+__all__ = ["NoiseKind", "Objective", "Parametrisation", "Scale", "Spacing", "Start", "Vocabulary"]
 
 Objective: TypeAlias = Literal["cross-entropy", "squared-error"]
 """How the error of the class scores is measured."""
@@ -15,6 +15,8 @@ Start: TypeAlias = Literal["normal", "pass-through"]
 
 NoiseKind: TypeAlias = Literal["normal", "gumbel"]
 """Whether noise is added to the entries of a table, or they are drawn among the truth values."""
+
+Scale: TypeAlias = Literal["any", "power-of-two"]
 
 Spacing: TypeAlias = Literal["uniform", "quantile", "balanced"]
 """What thresholds cut into equal parts: the range of a feature, its samples, or these with no value

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trilut.training.errors import TrainingError
-from trilut.training.names import Spacing
+from trilut.training.names import Scale, Spacing
 from trilut.training.settings.setting import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -85,6 +85,9 @@ class Encoding(Settings):
         is even.
     spacing : str
         ``uniform``, ``quantile`` or ``balanced`` thresholds; see :func:`fit_encoder`.
+    scale : str
+        ``any``, or ``power-of-two`` for integers that hardware makes of numbers with a shift; see
+        :func:`fit_encoder`.
     minority : float
         Share of the training samples that have to differ from the most frequent value of a trit,
         or it is left out.
@@ -99,6 +102,9 @@ class Encoding(Settings):
         "uniform",
         option="what the thresholds cut into equal parts: the range, the samples, or these with no "
         "value counted for more than one part",
+    )
+    scale: Scale = setting(
+        "any", option="scale of each feature; a power of two is a shift in hardware"
     )
     minority: float = setting(
         0.0, SHARE, option="leave out trits that fewer samples differ in", metavar="P"
