@@ -16,6 +16,7 @@ from trilut.toml import TomlTable
 __all__ = [
     "FREE",
     "KINDS",
+    "LOGIC_CELL",
     "ClockSource",
     "PlaceAndRoute",
     "PortRegister",
@@ -26,6 +27,8 @@ __all__ = [
 
 KINDS = ("lut4", "lut6", "ff", "carry", "mux", "bram", "dsp")
 """The kinds of cells that are counted."""
+LOGIC_CELL = "lc"
+"""What nextpnr counts on a part whose cells hold a LUT, a carry and a flip-flop together."""
 FREE = "free"
 """The kind of cells that take nothing of a part, such as constants."""
 
@@ -360,7 +363,7 @@ def _place_and_route(document: TomlTable) -> PlaceAndRoute:
         # One argument, so that no value can pass for an option.
         arguments.append(flag if value is None else f"{flag}={value}")
     resources = table.table("resources", optional=True)
-    resources.check_keys(KINDS)
+    resources.check_keys((*KINDS, LOGIC_CELL))
     return PlaceAndRoute(
         table.text("program", _NEXTPNR_PROGRAM, "a program nextpnr-…"),
         tuple(arguments),

@@ -127,6 +127,14 @@ def rows(report):
     return dict(report.tables[0].rows)
 
 
+def test_logic_cells_of_a_part_where_lone_carries_take_some():
+    shown = rows(some_report(utilization={"lc": Utilization(1194, 5280)}))
+    assert shown["LUT4"].startswith("60 ")
+    assert shown["logic cells"] == "1194 placed, 9 registers at the ports included"
+    assert shown["of the part"] == "logic cells 1194/5280 (22.61 %)"
+    assert "logic cells" not in rows(some_report())
+
+
 @pytest.mark.parametrize("changes", [{}, ASIC, LUT6, MAPPED_ONLY, {"blocks": {}}])
 def test_report_agrees_with_its_schema_and_survives_a_round_trip(changes, tmp_path):
     report = some_report(**changes)

@@ -270,4 +270,6 @@ def describe_synthesis(synthesis: "Synthesis") -> str:
     """Return area and frequency in a few words."""
     result = synthesis.result
     speed = "no timing" if result.timing is None else f"{result.timing.fmax_mhz:.1f} MHz"
-    return f"{result.cells.summary}, {speed}"
+    cells = result.utilization.get("lc")
+    placed = "" if cells is None else f" in {cells.used} logic cells"
+    return f"{result.cells.summary}{placed}, {speed}"

@@ -23,6 +23,7 @@ from trilut.report.summary import netlist_facts, percent, plain
 from trilut.report.tables import Table, two_columns
 from trilut.synth.path import PathStep, name_path, path_text
 from trilut.synth.result import Asic, SynthesisResult
+from trilut.synth.target import LOGIC_CELL
 
 if TYPE_CHECKING:
     from trilut.hdl import Design
@@ -407,6 +408,10 @@ def _area_rows(section: Mapping[str, Any]) -> dict[str, str]:
         extra = ", ".join(f"{section[kind]} {kind}" for kind in ("carry", "mux") if section[kind])
         equivalents = section[f"{unit}_equivalents"]
         rows["other logic"] = f"{extra} ({equivalents} {unit.upper()} eq. in all)"
+    if LOGIC_CELL in section["utilization"]:
+        used = section["utilization"][LOGIC_CELL]["used"]
+        ports = section["port_registers"]
+        rows["logic cells"] = f"{used} placed, {ports} registers at the ports included"
     return rows | {_KINDS[kind]: str(section[kind]) for kind in ("bram", "dsp") if section[kind]}
 
 
@@ -421,8 +426,9 @@ def _included_text(conventions: Mapping[str, str]) -> str:
 
 
 def _utilization_text(utilization: Mapping[str, Mapping[str, Any]]) -> str:
+    names = {**_KINDS, LOGIC_CELL: "logic cells"}
     return ", ".join(
-        f"{_KINDS.get(kind, kind)} {use['used']}/{use['available']} ({percent(use['share'])})"
+        f"{names.get(kind, kind)} {use['used']}/{use['available']} ({percent(use['share'])})"
         for kind, use in utilization.items()
         if use["used"]
     )
