@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 STAMP_ALL := $(VENV)/.installed-all
 
-.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-trust bench-asic bench-peers results
+.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-loading bench-trust bench-asic bench-peers results
 
 help:
 	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
@@ -22,6 +22,7 @@ help:
 	@echo "  bench-groupsum  LUTs and frequency of sums of trits"
 	@echo "  bench-emission  time and memory of Verilog output up to 512K gates"
 	@echo "  bench-training  time of a training step, and accuracies (hours; it can be interrupted)"
+	@echo "  bench-loading   time and memory of a large table, beside numpy.loadtxt (minutes)"
 	@echo "  bench-missing   accuracy with features missing, ternary and binary (minutes)"
 	@echo "  bench-trust     certain answers, tolerance, guaranteed risk, and their LUTs (minutes)"
 	@echo "  bench-tables    tables beside gradient boosting and trees as circuits (hours; it can be interrupted)"
@@ -72,7 +73,7 @@ test-all: lint $(STAMP_ALL)
 	$(BIN)/pytest
 
 bench: bench-sim bench-area bench-asic bench-groupsum bench-emission bench-estimate bench-verification \
-  bench-mutants bench-missing bench-trust bench-tables bench-pareto bench-fit bench-training
+  bench-mutants bench-missing bench-loading bench-trust bench-tables bench-pareto bench-fit bench-training
 
 bench-area: $(STAMP)
 	$(BIN)/python benchmarks/area.py
@@ -112,6 +113,9 @@ bench-training: $(STAMP)
 	for name in mnist fashion_mnist cifar10; do $(BIN)/trilut data fetch $$name || exit 1; done
 	$(BIN)/python benchmarks/training_steps.py
 	$(BIN)/python benchmarks/training_accuracy.py
+
+bench-loading: $(STAMP)
+	$(BIN)/python benchmarks/loading.py
 
 bench-missing: $(STAMP)
 	$(BIN)/python benchmarks/missing_features.py

@@ -59,7 +59,7 @@ def origin_lines(netlist: Netlist, built: Netlist, options: str, *, tools: str =
     """Return comment lines that say what was built from what, and by what."""
     provenance = quote(_without_places(netlist.provenance), _MOST_CHARACTERS)
     facts = {
-        "netlist": quote(netlist.name, _MOST_CHARACTERS),
+        "netlist": quote(_without_place(netlist.name), _MOST_CHARACTERS),
         "sha256": digest(netlist),
         **({"origin": provenance} if netlist.provenance else {}),
         "circuit": f"{netlist.num_gates} gates in {netlist.depth} layers, "
@@ -79,10 +79,14 @@ def _without_places(provenance: Mapping[str, object]) -> dict[str, object]:
     if not isinstance(data, Mapping):
         return dict(provenance)
     kept = {key: value for key, value in data.items() if key != "absolute_name"}
-    name = kept.get("name")
-    if isinstance(name, str) and PurePath(name).is_absolute():
-        kept["name"] = PurePath(name).name
+    if isinstance(kept.get("name"), str):
+        kept["name"] = _without_place(kept["name"])
     return {**provenance, "data": kept}
+
+
+def _without_place(name: str) -> str:
+    """Return the name of a data set, which may be a file, without the directories before it."""
+    return PurePath(name).name if PurePath(name).is_absolute() else name
 
 
 def _rate(interface: Interface) -> str:

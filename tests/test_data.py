@@ -106,6 +106,7 @@ def test_facts():
         "range": [-2.0, 3.0],
         "missing": 0.25,
         "bayes_rate": None,
+        "notes": [],
     }
 
 

@@ -70,7 +70,7 @@ def test_samples_of_the_test_set_are_among_the_vectors(net, tmp_path, capsys):
     names = [feature.name for feature in net.encoder.features]
     (tmp_path / "data.csv").write_text("\n".join([",".join([*names, "kind"]), *rows]))
     data = {"name": str(tmp_path / "data.csv"), "seed": 0}
-    trained = dataclasses.replace(net, provenance={"data": data})
+    trained = dataclasses.replace(net, name=data["name"], provenance={"data": data})
     save(trained, tmp_path / "net.trilut")
     arguments = [str(tmp_path / "net.trilut"), "-o", str(tmp_path / "rtl"), "--with-testbench"]
     assert cli.main(["verilog", *arguments]) == 0
@@ -78,6 +78,7 @@ def test_samples_of_the_test_set_are_among_the_vectors(net, tmp_path, capsys):
     test_set = load_dataset(data["name"]).test
     assert sum(line.startswith("data,") for line in vectors) == len(test_set)
     verilog = (tmp_path / "rtl" / "trilut_top.v").read_text()
+    assert '// netlist: "data.csv"\n' in verilog
     assert '// origin:  {"data": {"name": "data.csv", "seed": 0}}\n' in verilog
     assert str(tmp_path) not in verilog
     (tmp_path / "data.csv").unlink()

@@ -506,4 +506,5 @@ def dataset_facts(dataset: Dataset) -> dict[str, Any]:
         "range": [float(present.min()), float(present.max())] if present.size else [0.0, 0.0],
         "missing": float(is_missing.mean()),
         "bayes_rate": dataset.bayes_rate,
+        "notes": list(dataset.notes),
     }

@@ -71,7 +71,7 @@ def dataset_rows(facts: Mapping[str, Any]) -> dict[str, str]:
     }
     if facts["bayes_rate"] is not None:
         rows["Bayes rate"] = f"{percent(facts['bayes_rate'])} (the best accuracy possible)"
-    return rows
+    return {**rows, "notes": "; ".join(facts["notes"])} if facts["notes"] else rows
 
 
 def encoding_text(measure: Any) -> str:
