@@ -183,6 +183,7 @@ WORKING = {
         "verilog NET -o OUT --format blif-mv",
         "eval NET --data SAMPLES",
         "eval NET --data SAMPLES --drop 0.5 --control",
+        "predict NET SAMPLES",
         "calibrate NET --data SAMPLES --set-coverage 0.5 -o OUT.trilut",
         "trace NET --data SAMPLES",
         "faults NET --data SAMPLES",
@@ -244,6 +245,7 @@ def check_they_work(lines, extras, samples, tmp_path):
 
 # What is missing of each extra, and commands that must say so, before they have done any work.
 LACKING = {
+    "frames": {"pyarrow": ["data info none.parquet", "predict NET none.parquet -o OUT.csv"]},
     "data": {
         "scikit-learn": [
             "data info moons",
