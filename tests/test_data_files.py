@@ -260,6 +260,13 @@ def test_parquet_is_as_good_as_text(tmp_path):
         load_dataset(str(tmp_path / "table.parquet"))
 
 
+def test_compressed_table_that_holds_too_much(tmp_path, monkeypatch):
+    monkeypatch.setattr("trilut.data.tables.MAX_BYTES", 1 << 20)
+    path = tmp_path / "table.csv.gz"
+    path.write_bytes(gzip.compress(b"x,kind\n" + b"1,a\n2,b\n" * 300_000))
+    fails(f"{str(path)!r} holds more than 1 MiB", str(path), FormatError)
+
+
 def test_a_line_without_an_end(tmp_path, monkeypatch):
     monkeypatch.setattr("trilut.data.text._LONGEST_LINE", 1 << 20)
     path = tmp_path / "table.csv.gz"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trilut.data.columns import Column, Table, is_missing, no_column, text_column
-from trilut.data.dataset import Dataset, table_dataset
+from trilut.data.dataset import MAX_BYTES, Dataset, table_dataset
 from trilut.data.frames import read_parquet
 from trilut.data.selection import MOST_TEXTS, TableOptions
 from trilut.data.text import Progress, TextLines, open_lines
@@ -210,6 +210,7 @@ def read_blocks(
     *,
     header: bool | None = None,
     progress: Progress | None = None,
+    most: int | None = None,
 ) -> Iterator[Table]:
     """Read a table of text or a Parquet file, some rows at a time.
 
@@ -223,6 +224,8 @@ def read_blocks(
         Whether the first line of text names the columns; by default it has to look so.
     progress : callable, optional
         Called with the number of bytes of the file that have been read, and of all.
+    most : int, optional
+        Most bytes of a compressed file of text.
 
     Raises
     ------
@@ -235,7 +238,7 @@ def read_blocks(
     if is_parquet(path):
         yield from read_parquet(path, lambda names: _not_skipped(kinds(names)))
         return
-    with open_lines(path, progress) as lines:
+    with open_lines(path, progress, most=most) as lines:
         table = TextTable(lines, header)
         yield from table.blocks(kinds(table.header))
 
@@ -256,13 +259,13 @@ def read_table(
     header: bool | None = None,
     progress: Progress | None = None,
 ) -> Table:
-    """Read a whole table: see :func:`read_blocks`.
+    """Read a whole table: see :func:`read_blocks`; a compressed one may hold up to 1 GiB.
 
     Of a column of texts that are nearly all different, not all are kept.
     """
     columns: dict[str, _Growing] = {}
     lines = _Growing()
-    for block in read_blocks(path, kinds, header=header, progress=progress):
+    for block in read_blocks(path, kinds, header=header, progress=progress, most=MAX_BYTES):
         for name, column in block.columns.items():
             columns.setdefault(name, _Growing()).add(column)
         if block.lines is not None:

@@ -35,6 +35,8 @@ class TextLines:
         Its size in bytes, 0 if that is not known.
     progress : callable, optional
         Called with the number of bytes that have been read, and the size.
+    most : int, optional
+        Most bytes of a compressed file, which can hold a thousand times its size.
 
     Attributes
     ----------
@@ -43,13 +45,19 @@ class TextLines:
     """
 
     def __init__(
-        self, title: str, stream: io.BufferedReader, size: int = 0, progress: Progress | None = None
+        self,
+        title: str,
+        stream: io.BufferedReader,
+        size: int = 0,
+        progress: Progress | None = None,
+        most: int | None = None,
     ):
         self.title = title
         self.notes: list[str] = []
         self._stream = stream
         self._size = size
         self._progress = progress
+        self._most = most
         self._lines = self._split()
 
     def __iter__(self) -> Iterator[str]:
@@ -82,7 +90,11 @@ class TextLines:
         is_compressed = self._stream.peek(2)[:2] == b"\x1f\x8b"
         source = gzip.GzipFile(fileobj=self._stream) if is_compressed else self._stream
         try:
+            total = 0
             while piece := source.read(_PIECE):
+                total += len(piece)
+                if is_compressed and self._most is not None and total > self._most:
+                    raise FormatError(f"{self.title!r} holds more than {self._most >> 20} MiB")
                 yield piece
                 if self._progress and self._size:
                     self._progress(self._stream.tell(), self._size)
@@ -128,8 +140,12 @@ class _Decoder:
 
 
 @contextmanager
-def open_lines(path: Path, progress: Progress | None = None) -> Iterator[TextLines]:
+def open_lines(
+    path: Path, progress: Progress | None = None, *, most: int | None = None
+) -> Iterator[TextLines]:
     """Open a file of text, compressed with gzip or not; ``-`` is what is piped in.
+
+    The options are those of :class:`TextLines`.
 
     Raises
     ------
@@ -146,4 +162,4 @@ def open_lines(path: Path, progress: Progress | None = None) -> Iterator[TextLin
     except OSError as error:
         raise FormatError(f"Cannot read {str(path)!r}: {error.strerror}") from error
     with stream:
-        yield TextLines(str(path), stream, path.stat().st_size, progress)
+        yield TextLines(str(path), stream, path.stat().st_size, progress, most)
