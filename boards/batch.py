@@ -44,9 +44,9 @@ class Batch:
 def classify_table(
     link: BoardLink,
     netlist: Netlist,
-    table: Path,
+    table: str | Path,
     *,
-    output: Path | None = None,
+    output: str | Path | None = None,
     check: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Batch:
@@ -58,9 +58,9 @@ def classify_table(
         The board.
     netlist : Netlist
         What the board was built from. It says how values become integers, and names the classes.
-    table : Path
+    table : path
         A CSV file with a column for each feature, by its name; an empty cell is a missing feature.
-    output : Path, optional
+    output : path, optional
         Where to write the answers, as :func:`to_csv` gives them. If the board falls silent, those
         up to then are written.
     check : bool
@@ -75,6 +75,8 @@ def classify_table(
     DataError, FormatError
         If the table or the output cannot be used.
     """
+    output = None if output is None else Path(output)
+    table = Path(table)
     if netlist.encoder is None or netlist.head is None:
         raise NetlistError(f"Netlist {netlist.name!r} has no encoder or no head")
     names, known = [each.name for each in netlist.encoder.features], netlist.encoder.categories

@@ -200,7 +200,7 @@ _TABLES = {
 }
 
 
-def load_board(path: Path) -> Board:
+def load_board(path: str | Path) -> Board:
     """Read the description of a board; ``docs/boards.md`` has an example.
 
     Raises
@@ -208,6 +208,7 @@ def load_board(path: Path) -> Board:
     FormatError
         If the file cannot be read, or something in it is missing, unknown or not a plain word.
     """
+    path = Path(path)
     table = TomlTable.parse(read_bytes(path), repr(str(path)))
     _check_keys(table)
     family = Family(table.choice("family", (Family.ICE40, Family.ECP5, Family.GOWIN)))

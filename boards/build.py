@@ -84,7 +84,7 @@ class BoardBuild:
 def build_board(
     netlist: Netlist,
     board: Board,
-    directory: Path,
+    directory: str | Path,
     *,
     baud: int = DEFAULT_BAUD,
     outputs: Collection[HeadOutput] = (),
@@ -105,7 +105,7 @@ def build_board(
         A circuit with an encoder and a head.
     board : Board
         Where it shall run.
-    directory : Path
+    directory : path
         Where all files go; made if necessary.
     baud : int
         Speed of the serial line.
@@ -129,6 +129,7 @@ def build_board(
     NetlistError, TrilutError
         If the netlist or the speed of the line do not fit.
     """
+    directory = Path(directory)
     if divide < 1 or divide & divide - 1:
         raise ValueError(f"A clock is divided by a power of two, not {divide}")
     progress = progress or (lambda step: None)

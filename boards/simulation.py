@@ -111,7 +111,7 @@ class SimulatedBoard:
 
 def build_simulation(
     netlist: Netlist,
-    directory: Path,
+    directory: str | Path,
     *,
     outputs: Collection[HeadOutput] = (),
     pipeline: int = 2,
@@ -123,7 +123,7 @@ def build_simulation(
     ----------
     netlist : Netlist
         A circuit with an encoder and a head.
-    directory : Path
+    directory : path
         Where to build.
     outputs : collection of HeadOutput
         What results have beside class, margin and abstention.
@@ -137,6 +137,7 @@ def build_simulation(
     NetlistError, ToolError, FormatError
         If the netlist does not fit, a tool is missing or fails, or a file cannot be written.
     """
+    directory = Path(directory)
     simulator = find_simulator("verilator")
     assert isinstance(simulator, Verilator)
     make_directory(directory)

@@ -20,7 +20,7 @@ __all__ = ["logic_design", "write_logic"]
 
 
 def write_logic(
-    netlist: Netlist, directory: Path, *, top: str = "trilut_top", optimized: bool = True
+    netlist: Netlist, directory: str | Path, *, top: str = "trilut_top", optimized: bool = True
 ) -> Design:
     """Write the gates alone as a combinational Verilog module, for nets of any size.
 
@@ -32,6 +32,7 @@ def write_logic(
     NetlistError
         If ``top`` is not a plain Verilog identifier.
     """
+    directory = Path(directory)
     check_identifier(top)
     options = HardwareOptions(top=top, optimized=optimized, logic_only=True).for_netlist(netlist)
     design = logic_design(netlist, options, make_directory(directory) / f"{top}.v")

@@ -26,7 +26,7 @@ _MOST_NAMES = 5
 
 
 def read_design(
-    path: Path,
+    path: str | Path,
     netlist: Netlist,
     options: HardwareOptions | None = None,
     *,
@@ -41,7 +41,7 @@ def read_design(
 
     Parameters
     ----------
-    path : Path
+    path : path
         The Verilog file, or a directory with one design and its manifest. The file may have been
         changed since it was made; :attr:`Design.sha256` tells.
     netlist : Netlist
@@ -65,6 +65,7 @@ def read_design(
     NetlistError
         If the netlist cannot be behind such ports.
     """
+    path = Path(path)
     manifest = _manifest(path)
     wanted = options or HardwareOptions()
     if manifest is None:

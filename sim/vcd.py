@@ -22,7 +22,7 @@ __all__ = ["write_vcd"]
 def write_vcd(
     netlist: Netlist,
     samples: FeatureVectors | ArrayLike,
-    path: Path,
+    path: str | Path,
     *,
     nets: Mapping[str, int] | None = None,
     period: int = 10,
@@ -38,7 +38,7 @@ def write_vcd(
         The circuit.
     samples : FeatureVectors or array
         As :func:`trilut.sim.classify` takes them; sample k stands from k·period on.
-    path : Path
+    path : path
         The file to write.
     nets : mapping from str to int, optional
         Names and numbers of nets; all inputs and outputs if not given.
@@ -58,6 +58,7 @@ def write_vcd(
     FormatError
         If the file cannot be written.
     """
+    path = Path(path)
     if period < 1:
         raise ValueError(f"Period is {period} ns, expected at least 1")
     chosen = _ports(netlist) if nets is None else dict(nets)

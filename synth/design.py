@@ -38,8 +38,8 @@ def synthesize_design(
     design: Design,
     target: Target,
     *,
-    work: Path,
-    logs: Path,
+    work: str | Path,
+    logs: str | Path,
     settings: SynthesisSettings | None = None,
     blocks: bool = True,
     progress: Callable[[str], None] | None = None,
@@ -50,9 +50,9 @@ def synthesize_design(
 
     Parameters
     ----------
-    work : Path
+    work : path
         Directory for the files of the tools.
-    logs : Path
+    logs : path
         Where the logs will be, for a message that names one.
     settings, blocks, progress
         As of :func:`trilut.synth.synthesize`.
@@ -62,6 +62,8 @@ def synthesize_design(
     ToolError
         If the design cannot be mapped, or a tool is missing.
     """
+    logs = Path(logs)
+    work = Path(work)
     try:
         result = synthesize(
             design.path,

@@ -39,7 +39,7 @@ def choose_pipeline(
     target: Target,
     options: HardwareOptions,
     *,
-    out: Path,
+    out: str | Path,
     settings: SynthesisSettings,
     progress: Callable[[str], None] | None = None,
 ) -> PipelineChoice:
@@ -51,7 +51,7 @@ def choose_pipeline(
     ----------
     options : HardwareOptions
         What shapes the hardware, but for its pipeline.
-    out : Path
+    out : path
         Directory for scratch files, which are removed, and for logs if a tool fails.
     settings : SynthesisSettings
         What is asked of the tools; their frequency is the goal.
@@ -61,6 +61,7 @@ def choose_pipeline(
     ToolError
         If a tool fails, or the target has no place and route to measure with.
     """
+    out = Path(out)
     tried: dict[int, float] = {}
     logs = out / "logs"
     for layers in range(max(1, netlist.depth), 0, -1):

@@ -96,11 +96,11 @@ class SynthesisError(ToolError):
 
 
 def synthesize(
-    verilog: Path,
+    verilog: str | Path,
     top: str,
     target: Target,
     *,
-    out: Path,
+    out: str | Path,
     settings: SynthesisSettings | None = None,
     blocks: bool = True,
     traffic: Traffic | None = None,
@@ -113,11 +113,11 @@ def synthesize(
 
     Parameters
     ----------
-    verilog : Path
+    verilog : path
         The design in one file.
     top : str
         Name of its top module, a plain identifier.
-    out : Path
+    out : path
         Directory for scripts, netlists and the logs of all tools; made if necessary.
     settings : SynthesisSettings, optional
         What is asked of the tools.
@@ -140,6 +140,8 @@ def synthesize(
     FormatError
         If the design or a library cannot be read, or ``out`` cannot be written.
     """
+    out = Path(out)
+    verilog = Path(verilog)
     if not _IDENTIFIER.fullmatch(top):
         raise ValueError(f"Top module name {top!r} is not a plain Verilog identifier")
     wanted = settings or SynthesisSettings()

@@ -2,6 +2,7 @@ import pickle
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -16,6 +17,8 @@ from sklearn.preprocessing import StandardScaler
 
 import trilut
 from trilut import TrilutClassifier
+from trilut.app.budget import Budget
+from trilut.app.tune import Trial, train_trial
 from trilut.errors import DataError, FormatError
 from trilut.sim import classify
 
@@ -232,6 +235,31 @@ def test_pipeline_search_and_cross_validation():
     assert search.best_estimator_[-1].netlist_.provenance["training"]["delta"] in (0.0, 0.5)
 
 
+def test_effort_and_budget_are_those_of_the_command(monkeypatch):
+    x, y = load_iris(return_X_y=True)
+    tried = []
+
+    def search(dataset, output, variants, stage, *, abstain_margin, jobs):
+        tried.extend(variants)
+        train_trial(dataset, trial := Trial(Path(output), variants[0]), abstain_margin)
+        return trial
+
+    def layers(dataset, settings, budget, *, effort):
+        assert (budget, effort) == (Budget(300, "ecp5"), "best")
+        return (12, 12)
+
+    monkeypatch.setattr("trilut.app.classifier.search_settings", search)
+    monkeypatch.setattr("trilut.app.classifier.choose_layers", layers)
+    clf = TrilutClassifier(effort="best", budget="300lut4", steps=40).fit(x, y)
+    assert len(tried) > 1
+    assert {each["layers"] for each in tried} == {(12, 12)}
+    assert clf.netlist_.provenance["budget"]["luts"] == 300
+    assert clf.score(x, y) > 0.5
+    message = r"^Budget 'small' is no number of tables like 1000lut4 or 2000lut6$"
+    with pytest.raises(ValueError, match=message):
+        TrilutClassifier(budget="small").fit(x, y)
+
+
 def test_settings_of_the_training_by_name():
     x, y = load_iris(return_X_y=True)
     clf = TrilutClassifier(**QUICK, settings={"evaluate_every": 50, "schedule": "constant"})
@@ -260,7 +288,7 @@ def test_verilog_of_the_circuit(fitted, tmp_path):
 @pytest.mark.slow
 @pytest.mark.synth
 def test_circuit_is_verified_and_synthesised(fitted, tmp_path):
-    assert fitted.verify(num_random=50).passed
+    assert fitted.verify(num_random=50, scratch=str(tmp_path)).passed
     report = fitted.synthesize("ecp5", directory=str(tmp_path / "synth"))
     assert report.section["fmax_mhz"] > 0
     assert (tmp_path / "synth" / "synthesis.json").exists()

@@ -12,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_report_synthesis import some_design, some_result
 
-from trilut import save
+from trilut import load, save
+from trilut.app.budget import Budget
 from trilut.app.explore import explore, pareto_front, training_grid
 from trilut.cli import main
 from trilut.errors import ToolError, TrilutError
 from trilut.report.synthesis import SynthesisReport, read_synthesis_report
 from trilut.synth.runner import SynthesisError
+from trilut.training import TrainingError
 
 few = st.integers(0, 6).map(float)
 
@@ -68,7 +70,7 @@ class Synthesis:
     def __init__(self, monkeypatch):
         self.done = []
         self.at = {}
-        monkeypatch.setattr("trilut.hdl.verilog.write_verilog", self.write_verilog)
+        monkeypatch.setattr("trilut.hdl.write_verilog", self.write_verilog)
         monkeypatch.setattr("trilut.synth.design.synthesize", self.synthesize)
         # Figures are tested elsewhere, and take most of the time.
         monkeypatch.setattr(SynthesisReport, "page", lambda report: "")
@@ -99,32 +101,32 @@ def test_exploration_goes_on_where_it_was_stopped(nets, tmp_path, monkeypatch):
     synthesis.at = {("b", 1): lambda out: KeyboardInterrupt()}
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        explore(out, nets=nets, pipelines=(1, 2), jobs=1)
+        explore(out, nets=nets, pipelines=(1, 2), workers=1)
     assert not (out / "explore.json").exists()
     before = {path: path.stat().st_mtime_ns for path in out.glob("points/*/synthesis.json")}
     synthesis.at, synthesis.done = {}, []
-    found = explore(out, nets=nets, pipelines=(1, 2), jobs=1)
+    found = explore(out, nets=nets, pipelines=(1, 2), workers=1)
     assert len(synthesis.done) == 4 - len(before) >= 1
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert json.loads((out / "explore.json").read_text()) == found.document
     assert len(found.document["points"]) == 4
-    explore(out, nets=nets, pipelines=(1, 2, 3), jobs=1)
+    explore(out, nets=nets, pipelines=(1, 2, 3), workers=1)
     assert set(synthesis.done[-2:]) == {("a", 3), ("b", 3)}
 
 
 def test_half_written_point_is_done_again(nets, tmp_path, monkeypatch):
     synthesis = Synthesis(monkeypatch)
-    explore(tmp_path / "out", nets=nets[:1], jobs=1)
+    explore(tmp_path / "out", nets=nets[:1], workers=1)
     (directory,) = (tmp_path / "out" / "points").iterdir()
     (directory / "synthesis.json").rename(directory / ".synthesis.json.half")
-    explore(tmp_path / "out", nets=nets[:1], jobs=1)
+    explore(tmp_path / "out", nets=nets[:1], workers=1)
     assert synthesis.done == [("a", 2), ("a", 2)]
 
 
 def test_other_target_or_frequency_is_another_point(nets, tmp_path, monkeypatch):
     synthesis = Synthesis(monkeypatch)
     for options in ({}, {"route": False}, {"frequency": 100.0}, {"target": "ice40"}):
-        explore(tmp_path / "out", nets=nets[:1], jobs=1, **options)
+        explore(tmp_path / "out", nets=nets[:1], workers=1, **options)
     assert synthesis.done == [("a", 2)] * 4
 
 
@@ -133,7 +135,7 @@ def test_point_that_fails_is_told_and_tried_again(nets, fail, tmp_path, monkeypa
     synthesis = Synthesis(monkeypatch)
     synthesis.at = {("a", 2): fail}
     out = tmp_path / "out"
-    found = explore(out, nets=nets, jobs=1)
+    found = explore(out, nets=nets, workers=1)
     (directory,) = (
         point for point in (out / "points").iterdir() if not (point / "synthesis.json").exists()
     )
@@ -146,8 +148,57 @@ def test_point_that_fails_is_told_and_tried_again(nets, fail, tmp_path, monkeypa
         assert read_synthesis_report(directory / "partial.json").section["incomplete"] == message
         assert found.document["points"][0]["area"] == 70
     synthesis.at = {}
-    assert explore(out, nets=nets, jobs=1).num_failed == 0
+    assert explore(out, nets=nets, workers=1).num_failed == 0
     assert synthesis.done == [("b", 2), ("a", 2)]
+
+
+def recording(netlist, **shares):
+    return dataclasses.replace(netlist, provenance={"accuracy": {"hardened": shares}})
+
+
+def test_validation_accuracy_chooses(nets, tmp_path, monkeypatch):
+    Synthesis(monkeypatch)
+    first, second = map(load, nets)
+    # The same area, so the accuracy alone decides; the test accuracy says the contrary.
+    save(recording(first, validation=0.9, test=0.5), nets[0])
+    save(recording(second, validation=0.8, test=0.99), nets[1])
+    found = explore(str(tmp_path / "out"), nets=[str(net) for net in nets], workers=1)
+    points = found.document["points"]
+    assert [(point["validation"], point["test"]) for point in points] == [(0.9, 0.5), (0.8, 0.99)]
+    assert ["accuracy" in point["best_in"] for point in points] == [True, False]
+    assert found.table.header[3:6] == ("validation", "test", "LUT4 eq.")
+    assert found.table.rows[0][:5] == ("1", str(nets[0]), "2", "90.00 %", "50.00 %")
+
+
+def test_netlist_without_a_validation_accuracy_is_not_chosen_by_it(nets, tmp_path, monkeypatch):
+    Synthesis(monkeypatch)
+    save(recording(load(nets[0]), test=0.99), nets[0])
+    (point,) = explore(tmp_path / "out", nets=nets[:1], workers=1).document["points"]
+    assert point["validation"] is None
+    assert "accuracy" not in point["best_in"]
+
+
+def test_training_that_fails_is_a_point_without_a_result(tmp_path, monkeypatch):
+    Synthesis(monkeypatch)
+
+    def train(samples, directory, settings, stage, *, budget, resume):
+        raise TrainingError("Loss is nan")
+
+    monkeypatch.setattr("trilut.app.train.train_in_stage", train)
+    found = explore(tmp_path / "out", dataset="moons", settings=[{"delta": 0.5}], pipelines=(1, 2))
+    assert found.num_failed == 2
+    assert [row[:3] for row in found.table.rows] == [
+        ("1", "delta 0.5", "1"),
+        ("2", "delta 0.5", "2"),
+    ]
+    assert found.table.notes[-1] == "delta 0.5, pipeline 2: Loss is nan"
+
+
+def test_wrong_setting_is_found_before_any_training(tmp_path, monkeypatch):
+    Synthesis(monkeypatch)
+    with pytest.raises(TrainingError, match=r"^Setting 'delta' is 7, expected 0…1$"):
+        explore(tmp_path / "out", dataset="moons", settings=[{"delta": 0.5}, {"delta": 7}])
+    assert not (tmp_path / "out").exists()
 
 
 def test_nothing_to_explore(tmp_path):
@@ -156,6 +207,34 @@ def test_nothing_to_explore(tmp_path):
         match=r"^There is nothing to explore: name a data set, or netlists with --net$",
     ):
         explore(tmp_path)
+
+
+def test_budget_chooses_the_layers(tmp_path, monkeypatch, capsys):
+    Synthesis(monkeypatch)
+    seen = []
+
+    def train(samples, directory, settings, stage, *, budget, resume):
+        seen.append((budget, settings))
+        raise TrainingError("enough")
+
+    monkeypatch.setattr("trilut.app.train.train_in_stage", train)
+    command = ["explore", "moons", "-o", str(tmp_path / "out"), "--budget", "500lut4,900lut6"]
+    assert main([*command, "--delta", "0.5"]) == 1
+    assert seen == [
+        (Budget(500, "ecp5"), {"delta": 0.5}),
+        (Budget(900, "xc7"), {"delta": 0.5}),
+    ]
+    assert "budget 500lut4, delta 0.5" in capsys.readouterr().out
+    assert main([*command, "--layers", "8,4"]) == 1
+    message = "trilut: error: A budget chooses the number of gates; leave out --layers\n"
+    assert capsys.readouterr().err.endswith(message)
+
+
+def test_wrong_wiring(capsys):
+    with pytest.raises(SystemExit):
+        main(["explore", "moons", "-o", "x", "--wiring", "learned,tidy"])
+    message = "argument --wiring: 'tidy' is not one of 'random', 'unique', 'local', 'learned'\n"
+    assert capsys.readouterr().err.endswith(message)
 
 
 def test_wrong_pipeline(capsys):
@@ -178,7 +257,14 @@ def test_explore_command_trains_and_synthesises(tmp_path, capsys):
         ("layers 8x4", 1),
         ("layers 8x4", 2),
     ]
-    assert all(point["area"] > 0 and point["accuracy"] > 0.5 for point in points)
+    assert all(point["area"] > 0 and point["validation"] > 0.5 for point in points)
+    assert all(0.5 < point["test"] < 1 and point["unit"] == "LUT4 eq." for point in points)
+    assert [point["point"] for point in points] == [1, 2]
+    figure = (out / "accuracy.svg").read_text()
+    assert "validation accuracy (%)" in figure
+    assert "LUT4 eq." in figure
+    assert "<!-- 1 -->" in figure
+    assert "<!-- 2 -->" in figure
     assert all(point["fmax_mhz"] is None for point in points)
     assert any(point["best_in"] == ["accuracy"] for point in points)
     assert {path.name for path in out.iterdir()} == {
@@ -205,7 +291,7 @@ def running(directory):
 @pytest.mark.slow
 def test_interrupt_ends_the_tools(nets, tmp_path):
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "trilut", "explore", "-o", str(out), "--jobs", "2"]
+    command = [sys.executable, "-m", "trilut", "explore", "-o", str(out), "--workers", "2"]
     for net in nets:
         command += ["--net", str(net)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)

@@ -34,3 +34,11 @@ def test_silent_sensors_make_the_ternary_circuit_abstain(tmp_path):
     answered = [float(of) for _, of in rows[::2]]
     assert len(answered) == 6
     assert answered[-1] < answered[0]
+
+
+def test_estimator_becomes_verilog(tmp_path):
+    lines = run("estimator.py", tmp_path).splitlines()
+    assert re.fullmatch(r"chosen: delta 0\.[05], 40 gates", lines[0])
+    assert float(re.fullmatch(r"test accuracy ([\d.]+)%", lines[1])[1]) > 85
+    assert lines[2].startswith("a tenth missing: ")
+    assert int(re.fullmatch(r"trilut_top\.v: (\d+) lines of Verilog", lines[3])[1]) > 100

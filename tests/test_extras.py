@@ -35,6 +35,7 @@ EXTRAS = (
     "report",
     "verify",
     "layout",
+    "distributed",
 )
 
 

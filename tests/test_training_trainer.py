@@ -53,6 +53,39 @@ def test_moons_come_within_a_point_of_what_the_encoding_allows(moons):
     assert hardened >= vote - 0.01
 
 
+def test_arrays_and_settings_by_name(moons):
+    x, y = moons.train.x, np.array(["lower", "upper"])[moons.train.y]
+    result = train(x, y, seed=3, **SHORT)
+    dataset = Dataset.from_arrays(x, y, seed=3)
+    same = train(dataset, TrainingConfig.of(**result.config.settings))
+    assert digest(result.netlist) == digest(same.netlist)
+    assert result.config.network.layers == SHORT["layers"]
+    assert result.netlist.head.classes == ("lower", "upper")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda data: train(data.train.x),
+            r"train\(\) has got samples of type ndarray without labels, "
+            r"expected train\(X, y\) or train\(dataset\)",
+        ),
+        (
+            lambda data: train(data, data.train.y),
+            r"train\(\) has got a data set and a ndarray, expected a TrainingConfig",
+        ),
+        (
+            lambda data: train(data, TrainingConfig.of(**SHORT), steps=7),
+            r"train\(\) has got a TrainingConfig and the setting 'steps', expected either",
+        ),
+    ],
+)
+def test_wrong_calls(moons, call, message):
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        call(moons)
+
+
 @pytest.mark.parametrize("recipe", ["hard", "paper"])
 def test_same_seed_same_netlist(moons, recipe):
     first, second, other = (

@@ -3,9 +3,11 @@
 import dataclasses
 import functools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -123,47 +125,54 @@ class Fitted:
 
 
 def train(
-    dataset: Dataset,
-    config: TrainingConfig | None = None,
+    dataset: Any,
+    config: Any = None,
     *,
     encoder: Encoder | None = None,
     abstain_margin: int = 1,
     progress: Progress | None = None,
-    directory: Path | None = None,
+    directory: str | Path | None = None,
     resume: bool = False,
     mesh: Mesh | None = None,
+    **settings: Any,
 ) -> TrainingResult:
     """Train a circuit and harden it. The same data and settings give the same netlist.
 
+    Call it as ``train(dataset)``, ``train(dataset, config)`` or ``train(X, y, steps=500)``.
+
     Parameters
     ----------
-    dataset : Dataset
+    dataset : Dataset, or array or frame [sample, feature]
         The training split is learned from, the validation split chooses the parameters that are
-        kept, and the test split is looked at once, at the end.
-    config : TrainingConfig, optional
-        The settings; by default those that suit the data set.
+        kept, and the test split is looked at once, at the end. Samples are split as by
+        :meth:`trilut.data.Dataset.from_arrays`.
+    config : TrainingConfig, or array [sample]
+        The settings, by default those that suit the data set; or the labels of samples.
     encoder : Encoder, optional
         What to encode features with; by default one that is fitted to the training split.
     abstain_margin : int
         The margin below which the circuit abstains. It has no part in the learning.
     progress : callable, optional
         See :data:`trilut.training.loop.Progress`. What it raises ends the training.
-    directory : Path, optional
+    directory : path, optional
         Where ``metrics.jsonl`` and checkpoints are written as the training goes on.
     resume : bool
         Whether to go on from the checkpoint in the directory, if there is one. The netlist is the
         same as if the training had never been interrupted.
     mesh : Mesh, optional
         The devices to train on, from :func:`trilut.training.make_mesh`; by default the first one.
+    **settings
+        Settings that differ from those that suit the data set, as
+        :meth:`TrainingConfig.for_dataset` takes them.
 
     Raises
     ------
     TrainingError
         If the settings do not fit the data or the checkpoint, or if the loss diverges.
     DataError
-        If the features tell nothing.
+        If the samples cannot be used, or the features tell nothing.
     """
-    config = config or TrainingConfig.for_dataset(dataset)
+    dataset, config = _task(dataset, config, settings)
     if config.recipe.valence > 3:
         raise TrainingError(
             f"Setting 'valence' is {config.recipe.valence}, but a netlist has valence 2 or 3; "
@@ -201,13 +210,36 @@ def train(
     return TrainingResult(netlist, config, fitted.soft, fitted.hardened, fitted.history, fitted)
 
 
+def _task(data: Any, config: Any, settings: Mapping[str, Any]) -> tuple[Dataset, TrainingConfig]:
+    """Return the data set and the settings that a call of :func:`train` means."""
+    if not isinstance(data, Dataset):
+        if config is None or isinstance(config, TrainingConfig):
+            raise TypeError(
+                f"train() has got samples of type {type(data).__name__} without labels, "
+                "expected train(X, y) or train(dataset)"
+            )
+        data = Dataset.from_arrays(data, config, seed=settings.get("seed", 0))
+        config = None
+    if config is None:
+        config = TrainingConfig.for_dataset(data, **settings)
+    elif not isinstance(config, TrainingConfig):
+        raise TypeError(
+            f"train() has got a data set and a {type(config).__name__}, expected a TrainingConfig"
+        )
+    elif settings:
+        raise TypeError(
+            f"train() has got a TrainingConfig and the setting {min(settings)!r}, expected either"
+        )
+    return data, config
+
+
 def fit_dataset(
     dataset: Dataset,
     config: TrainingConfig,
     *,
     encoder: Encoder | None = None,
     progress: Progress | None = None,
-    directory: Path | None = None,
+    directory: str | Path | None = None,
     resume: bool = False,
     mesh: Mesh | None = None,
 ) -> Fitted:
@@ -226,7 +258,8 @@ def fit_dataset(
     if dropout is not None:
         validation = dropout.on_split(validation)
     total_steps, data = phases[-1].end, (samples, dropout)
-    journal = None if directory is None else Journal(directory, config, data, total_steps)
+    place = None if directory is None else Path(directory)
+    journal = None if place is None else Journal(place, config, data, total_steps)
     learned, history = fit(
         phases,
         samples,

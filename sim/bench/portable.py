@@ -22,7 +22,7 @@ def write_testbench(
     netlist: Netlist,
     design: VerilogModule,
     vectors: Mapping[str, Vectors],
-    out: Path,
+    out: str | Path,
     *,
     seed: int = 0,
 ) -> Path:
@@ -39,7 +39,7 @@ def write_testbench(
         The design, with streams at both ends.
     vectors : mapping
         Vectors by origin, as :func:`trilut.sim.bench.stimulus` makes them.
-    out : Path
+    out : path
         The directory; made if necessary.
     seed : int
         Of the values of missing features.
@@ -53,6 +53,7 @@ def write_testbench(
     FormatError
         If the Verilog cannot be read, or the directory written.
     """
+    out = Path(out)
     top = check_identifier(design.top)
     make_directory(out)
     interface = design.interface

@@ -134,7 +134,7 @@ def verify_rtl(
     design: VerilogModule,
     vectors: Vectors | Mapping[str, Vectors],
     *,
-    out: Path,
+    out: str | Path,
     seed: int = 0,
     simulator: str | Simulator = "verilator",
     progress: Callable[[str], None] | None = None,
@@ -151,7 +151,7 @@ def verify_rtl(
     vectors : FeatureVectors, array of trits, or mapping from origin to one of them
         What to drive: feature vectors into a design that takes features, trits into one that takes
         trits.
-    out : Path
+    out : path
         Directory for the build, the logs and the results.
     seed : int
         Of the pauses, the resets, and the values of missing features and unset registers.
@@ -175,6 +175,7 @@ def verify_rtl(
     FormatError
         If the Verilog cannot be read, or the directory written.
     """
+    out = Path(out)
     check_identifier(design.top)
     tool = find_simulator(simulator) if isinstance(simulator, str) else simulator
     say = progress or (lambda line: None)

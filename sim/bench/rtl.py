@@ -36,7 +36,7 @@ def build_rtl(
     netlist: Netlist,
     design: VerilogModule,
     *,
-    out: Path | None = None,
+    out: str | Path | None = None,
     timeout: float = 1800.0,
     has_select: bool = False,
 ) -> "RtlModel":
@@ -48,7 +48,7 @@ def build_rtl(
         What the design is made from. It says what samples mean; its gates are not looked at.
     design : VerilogModule
         The design, with a stream of vectors in and one of results out.
-    out : Path, optional
+    out : path, optional
         Directory for the build. Without one the build goes when the model goes.
     timeout : float
         Seconds that the build may take.
@@ -64,6 +64,7 @@ def build_rtl(
     FormatError
         If the Verilog cannot be read, or the directory written.
     """
+    out = None if out is None else Path(out)
     check_identifier(design.top)
     simulator = find_simulator("verilator")
     assert isinstance(simulator, Verilator)

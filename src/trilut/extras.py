@@ -29,6 +29,7 @@ PACKAGES = {
     "jsonschema": ("jsonschema", "report"),
     "klayout": ("klayout", "layout"),
     "pysat": ("python-sat", "verify"),
+    "distributed": ("distributed", "distributed"),
 }
 """Every module that is imported or run and not a part of the core: its package and its extra."""
 

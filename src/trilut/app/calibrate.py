@@ -66,8 +66,8 @@ class _Samples:
 
 
 def calibrate_file(
-    path: Path,
-    output: Path,
+    path: str | Path,
+    output: str | Path,
     *,
     risk: float | None = None,
     confidence: float = 0.95,
@@ -100,6 +100,8 @@ def calibrate_file(
     NetlistError, DataError, FormatError
         If a file cannot be used.
     """
+    output = Path(output)
+    path = Path(path)
     if risk is None and set_coverage is None:
         raise CalibrationError("Nothing is promised; give --risk, --set-coverage, or both")
     netlist = load(path)

@@ -25,7 +25,7 @@ _FLIP_SAMPLES = 100
 
 
 def campaign_file(
-    path: Path,
+    path: str | Path,
     kind: Literal["mutants", "flips"],
     *,
     count: int = 500,
@@ -33,7 +33,7 @@ def campaign_file(
     num_random: int = 10_000,
     options: HardwareOptions | None = None,
     seed: int = 0,
-    output: Path | None = None,
+    output: str | Path | None = None,
 ) -> "MutationResult | FlipSurvey":
     """Put faults into the hardware of a netlist, and count what comes of them.
 
@@ -42,7 +42,7 @@ def campaign_file(
 
     Parameters
     ----------
-    path : Path
+    path : path
         The netlist file.
     kind : str
         ``mutants`` or ``flips``.
@@ -55,7 +55,7 @@ def campaign_file(
     options : HardwareOptions, optional
         What shapes the hardware; whatever it says, scores come out, and there are no other ports
         than those of plain streams.
-    output : Path, optional
+    output : path, optional
         Directory that keeps the faulty design.
 
     Raises
@@ -63,6 +63,8 @@ def campaign_file(
     TrilutError
         If the netlist, the data set or a tool is missing or wrong.
     """
+    output = None if output is None else Path(output)
+    path = Path(path)
     from trilut.hdl import write_verilog
     from trilut.sim import stimulus
     from trilut.verify.campaigns import flip_survey, mutation_campaign, regression_vectors
@@ -98,7 +100,7 @@ def campaign_file(
 
 
 def mutate_file(
-    path: Path,
+    path: str | Path,
     kinds: Sequence[MutationKind],
     *,
     count: int = 500,
@@ -107,7 +109,7 @@ def mutate_file(
     options: HardwareOptions | None = None,
     seed: int = 0,
     num_seeds: int = 1,
-    output: Path | None = None,
+    output: str | Path | None = None,
 ) -> "list[KindResult]":
     """Make mistakes of several kinds in the hardware of a netlist, and count what sees them.
 
@@ -131,6 +133,8 @@ def mutate_file(
     TrilutError
         If the netlist, the data set or a tool is missing or wrong.
     """
+    output = None if output is None else Path(output)
+    path = Path(path)
     from trilut.hdl import write_verilog
     from trilut.sim import stimulus
     from trilut.verify.campaigns import MutationResult

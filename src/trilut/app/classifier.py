@@ -17,14 +17,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from trilut import interrupt
+from trilut.app.budget import choose_layers, parse_budget, with_budget
+from trilut.app.console import silent
+from trilut.app.tune import search_settings
 from trilut.arrays import as_weights, is_frame
 from trilut.circuit.format import load, save
 from trilut.circuit.head import Decisions
+from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset
-from trilut.errors import DataError, FormatError
+from trilut.errors import FormatError, ToolError, TrilutError
 from trilut.measure.matching import frame_features
-from trilut.training import TrainingConfig, TrainingError
-from trilut.training.settings.tables import Effort
+from trilut.training import TrainingConfig
+from trilut.training.settings.tables import Effort, table_variants
 
 if TYPE_CHECKING:
     from trilut.hdl import Design, HardwareOptions
@@ -60,7 +64,11 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     effort : str
-        How long to train, where ``steps`` does not say: ``quick`` or ``normal``.
+        How long to train, where ``steps`` does not say: ``quick``, ``normal``, or ``best`` to
+        search for settings, too, by the accuracy on the samples that are held back.
+    budget : str, optional
+        A number of lookup tables that all of the design may take, such as ``1000lut4`` or
+        ``2000lut6``; it chooses the number of gates.
     recipe, wiring, spacing : str, optional
         Settings of the training by these names. Left out, they are what suits the data, as for
         ``trilut train``.
@@ -81,6 +89,8 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The circuit does not know where the best score is above the second by less than this.
     validation_fraction : float
         Share of the samples that are not learned from: they choose what is kept.
+    n_jobs : int, optional
+        How many trainings of a search run at a time, each in a process of its own; by default one.
     random_state : int, RandomState or None
         Where the seed of the split and of the training comes from.
 
@@ -105,6 +115,7 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         effort: Effort = "normal",
+        budget: str | None = None,
         recipe: str | None = None,
         layers: Sequence[int] | None = None,
         wiring: str | None = None,
@@ -119,9 +130,11 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         abstain: Any = None,
         abstain_margin: int = 1,
         validation_fraction: float = 0.2,
+        n_jobs: int | None = None,
         random_state: Any = 0,
     ):
         self.effort = effort
+        self.budget = budget
         self.recipe = recipe
         self.layers = layers
         self.wiring = wiring
@@ -136,6 +149,7 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.abstain = abstain
         self.abstain_margin = abstain_margin
         self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
@@ -169,7 +183,7 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(labels)
         seed = int(check_random_state(self.random_state).randint(2**31))
         few = len(labels) < _FEWEST_TO_HOLD_BACK
-        with _wrong_values():
+        with _wrong_values(), interrupt.deferred():
             dataset = Dataset.from_arrays(
                 samples,
                 labels,
@@ -180,16 +194,32 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 test=0,
                 seed=seed,
             )
-            with interrupt.deferred():
-                from trilut.training import train
-
-                config = TrainingConfig.for_dataset(dataset, **self._training_settings(seed))
-                result = train(dataset, config, abstain_margin=self.abstain_margin)
+            self.netlist_ = self._trained(dataset, self._training_settings(seed))
         self.classes_ = np.unique(labels)
         self.columns_ = list(map(str, X.columns)) if is_frame(X) else None
-        self.netlist_ = result.netlist
-        self.validation_score_ = result.hardened.validation
+        accuracy: Any = self.netlist_.provenance["accuracy"]
+        self.validation_score_ = float(accuracy["hardened"]["validation"])
         return self
+
+    def _trained(self, dataset: Dataset, settings: dict[str, Any]) -> Netlist:
+        """Train as ``trilut train`` does, with its efforts and budgets."""
+        from trilut.training import train
+
+        budget = None if self.budget is None else parse_budget(self.budget)
+        if budget is not None:
+            settings["layers"] = choose_layers(dataset, settings, budget, effort=self.effort)
+        config = TrainingConfig.for_dataset(dataset, effort=self.effort, **settings)
+        if self.effort == "best":
+            variants = table_variants(config.settings, dataset.num_classes, given=settings)
+            with TemporaryDirectory(prefix="trilut-search-") as scratch, silent() as show:
+                stage, margin = show.start("search"), self.abstain_margin
+                best = search_settings(
+                    dataset, scratch, variants, stage, abstain_margin=margin, jobs=self.n_jobs or 1
+                )
+                netlist = load(best.net)
+        else:
+            netlist = train(dataset, config, abstain_margin=self.abstain_margin).netlist
+        return netlist if budget is None else with_budget(netlist, budget)
 
     def _weights(self, y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64] | None:
         """Return the weight of each sample, if there are any."""
@@ -202,7 +232,7 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _training_settings(self, seed: int) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in _SETTINGS}
         given = {name: value for name, value in own.items() if value is not None}
-        return {"seed": seed, "effort": self.effort, **given, **(self.settings or {})}
+        return {"seed": seed, **given, **(self.settings or {})}
 
     def decide(self, X: Any) -> Decisions:
         """Return all that the circuit says: scores, classes by number, margins, and unknowns."""
@@ -354,7 +384,9 @@ def _wrong_values() -> Iterator[None]:
     """Raise what is wrong with samples or settings as scikit-learn does."""
     try:
         yield
-    except (DataError, TrainingError) as error:
+    except (ToolError, FormatError):
+        raise
+    except TrilutError as error:
         raise ValueError(str(error)) from error
 
 

@@ -24,7 +24,7 @@ from trilut.extras import missing
 from trilut.report import tables
 from trilut.text import cut, visible
 
-__all__ = ["Stage", "print_table", "print_tables", "stages", "talk", "tell_missing"]
+__all__ = ["Stage", "print_table", "print_tables", "silent", "stages", "talk", "tell_missing"]
 
 _WIDEST = 1000
 _MOST_CHARACTERS = 10_000
@@ -60,13 +60,14 @@ def tell_missing(what: str, *modules: str) -> None:
 class Stage:
     """One line of progress, or without a terminal a line of a log now and then."""
 
-    def __init__(self, progress: Progress, name: str):
+    def __init__(self, progress: Progress, name: str, *, is_silent: bool = False):
         self._progress = progress
         self._name = name
+        self._is_logged = not (_stderr.is_terminal or is_silent)
         task = progress.add_task(_shown(name), total=None, info="")
         self._task = progress.tasks[task]
         self._logged: float | None = None
-        if not _stderr.is_terminal:
+        if self._is_logged:
             talk(f"{name} …")
 
     def update(self, done: int, total: int, info: str = "", *, unit: str = "") -> None:
@@ -79,7 +80,7 @@ class Stage:
         """
         interrupt.check()
         self._progress.update(self._task.id, completed=done, total=total, info=_shown(info))
-        if not _stderr.is_terminal and self._is_due():
+        if self._is_logged and self._is_due():
             self._logged = self._task.get_time()
             counted = f"{unit} {done} of {total}" if unit else ""
             percentage = f"{100 * done // max(total, 1)} %"
@@ -103,7 +104,7 @@ class Stage:
         """Fill the bar; what is said stays on the screen."""
         interrupt.check()
         self._progress.update(self._task.id, completed=1, total=1, info=_shown(info))
-        if not _stderr.is_terminal:
+        if self._is_logged:
             talk(f"{self._name}: {info}")
 
 
@@ -137,15 +138,22 @@ def stages() -> Iterator["Stages"]:
         yield Stages(progress)
 
 
+@contextmanager
+def silent() -> Iterator["Stages"]:
+    """Show nothing of any stage, where others tell how it goes."""
+    yield Stages(Progress(disable=True), is_silent=True)
+
+
 class Stages:
     """A place to start stages in."""
 
-    def __init__(self, progress: Progress):
+    def __init__(self, progress: Progress, *, is_silent: bool = False):
         self._progress = progress
+        self._is_silent = is_silent
 
     def start(self, name: str) -> Stage:
         """Start a stage."""
-        return Stage(self._progress, name)
+        return Stage(self._progress, name, is_silent=self._is_silent)
 
 
 def print_table(title: str, rows: Mapping[str, str]) -> None:

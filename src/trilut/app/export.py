@@ -30,8 +30,8 @@ _BENCH_SAMPLES = 1000
 
 
 def write_blif(
-    path: Path,
-    output: Path,
+    path: str | Path,
+    output: str | Path,
     language: str,
     *,
     top: str = "trilut_top",
@@ -46,6 +46,8 @@ def write_blif(
     optimized : bool
         Whether gates that make no difference are left out.
     """
+    output = Path(output)
+    path = Path(path)
     # Behind BLIF there is no encoder whose trits alone could come in.
     circuit = dataclasses.replace(load(path), encoder=None, head=None)
     if optimized:
@@ -56,12 +58,13 @@ def write_blif(
     return written
 
 
-def write_bench(design: "Design", output: Path) -> Path:
+def write_bench(design: "Design", output: str | Path) -> Path:
     """Write a test bench of a design that runs without TriLUT; return its directory.
 
     Among its vectors are samples of the test set, if the netlist says what it was trained on and
     that is there.
     """
+    output = Path(output)
     from trilut.sim import stimulus, write_testbench
 
     as_trits = design.interface.input_kind is InputKind.TRITS

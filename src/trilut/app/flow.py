@@ -25,7 +25,7 @@ __all__ = ["run_flow"]
 
 def run_flow(
     dataset: str,
-    output: Path,
+    output: str | Path,
     *,
     settings: Mapping[str, Any] | None = None,
     effort: Effort = "normal",
@@ -47,7 +47,7 @@ def run_flow(
     ----------
     dataset : str
         Name of a data set.
-    output : Path
+    output : path
         Directory for all that is made.
     settings : mapping, optional
         Fields of TrainingConfig that differ from the data set's defaults.
@@ -74,6 +74,7 @@ def run_flow(
     TrilutError
         If a setting, a tool or a file is wrong.
     """
+    output = Path(output)
     from trilut.hdl import write_verilog
     from trilut.report.run import make_report, write_report
     from trilut.report.synthesis import make_section

@@ -9,8 +9,9 @@ from trilut.files import parse_json, read_bytes
 __all__ = ["read_history"]
 
 
-def read_history(path: Path) -> list[dict[str, Any]]:
+def read_history(path: str | Path) -> list[dict[str, Any]]:
     """Return the course of a training from ``metrics.jsonl``; empty if there is no such file."""
+    path = Path(path)
     if not path.exists():
         return []
     lines = read_bytes(path).splitlines()

@@ -52,8 +52,8 @@ class Optimization:
 
 
 def optimize_file(
-    path: Path,
-    output: Path,
+    path: str | Path,
+    output: str | Path,
     *,
     lossy: bool = False,
     feature_bits: int | Literal["auto"] | None = None,
@@ -82,6 +82,8 @@ def optimize_file(
     unread : bool
         Whether features that nothing looks at stay.
     """
+    output = Path(output)
+    path = Path(path)
     netlist = load(path)
     changes = (feature_bits, tolerance, out_of_range)
     changes_meaning = lossy or any(change is not None for change in changes)

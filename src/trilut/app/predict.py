@@ -38,8 +38,8 @@ class Predicted:
 
 def predict_file(
     netlist: Netlist,
-    path: Path,
-    output: Path | None = None,
+    path: str | Path,
+    output: str | Path | None = None,
     *,
     header: bool | None = None,
     engine: str = "fast",
@@ -52,10 +52,10 @@ def predict_file(
 
     Parameters
     ----------
-    path : Path
+    path : path
         A table of text or a Parquet file with a column for each feature, by its name; other columns
         may hold anything. ``-`` is a table of text that is piped in.
-    output : Path, optional
+    output : path, optional
         The table of answers, which is there when it is complete; by default stdout.
     header : bool, optional
         Whether the first line names the columns; by default it has to look so.
@@ -71,6 +71,8 @@ def predict_file(
     FormatError, DataError
         If the file cannot be read, lacks a column, or the answers cannot be written.
     """
+    output = None if output is None else Path(output)
+    path = Path(path)
     if netlist.encoder is None or netlist.head is None:
         raise cannot_classify(netlist)
     names = [feature.name for feature in netlist.encoder.features]

@@ -24,22 +24,26 @@ __all__ = ["near_synthesis", "report_run"]
 
 
 def report_run(
-    path: Path, *, output: Path | None = None, data: str | None = None, rtl: Path | None = None
+    path: str | Path,
+    *,
+    output: str | Path | None = None,
+    data: str | None = None,
+    rtl: str | Path | None = None,
 ) -> Report:
     """Write ``report.html`` and ``report.json`` of a run, with what is there.
 
     Parameters
     ----------
-    path : Path
+    path : path
         A run directory with ``net.trilut``, or a netlist file. ``metrics.jsonl`` and an earlier
         ``report.json`` beside it are used if they are there, and the newest ``verification.json``
         and ``synthesis.json`` of this netlist in its directory, one below it, or one beside it.
-    output : Path, optional
+    output : path, optional
         Directory to write to; by default that of the netlist.
     data : str, optional
         Data set to measure on; by default the one that the netlist was trained on. Without any,
         the report has no accuracy.
-    rtl : Path, optional
+    rtl : path, optional
         The directory of a design, or its Verilog file: the report says whether that design is the
         one that was verified and synthesised. Results that are in the directory come first.
 
@@ -48,6 +52,9 @@ def report_run(
     TrilutError
         If the netlist or a file beside it cannot be read, or the packages for a page are missing.
     """
+    rtl = None if rtl is None else Path(rtl)
+    output = None if output is None else Path(output)
+    path = Path(path)
     require(*PAGE_MODULES)
     file = path / "net.trilut" if path.is_dir() else path
     netlist = load(file)
@@ -105,8 +112,9 @@ def _earlier(netlist: Netlist, path: Path) -> Mapping[str, Any]:
     return document if same else {}
 
 
-def near_synthesis(netlist: Netlist, directory: Path) -> Mapping[str, Any] | None:
+def near_synthesis(netlist: Netlist, directory: str | Path) -> Mapping[str, Any] | None:
     """Return the newest synthesis of a netlist near its directory, if there is one."""
+    directory = Path(directory)
     return _nearest(netlist, [directory], _SECTION)
 
 

@@ -34,12 +34,12 @@ Pipeline = int | Literal["auto"]
 
 
 def synthesize_file(
-    path: Path,
-    output: Path,
+    path: str | Path,
+    output: str | Path,
     options: HardwareOptions | None = None,
     *,
     target: str = DEFAULT_TARGET,
-    rtl: Path | None = None,
+    rtl: str | Path | None = None,
     pipeline: Pipeline | None = None,
     settings: "SynthesisSettings | None" = None,
 ) -> "SynthesisReport":
@@ -50,7 +50,7 @@ def synthesize_file(
     options : HardwareOptions, optional
         What shapes the hardware; its sums are made of the cells of the part, unless it says
         otherwise.
-    rtl : Path, optional
+    rtl : path, optional
         A design that is there, changed or from elsewhere, instead of a new one; as of
         :func:`trilut.hdl.read_design`.
     pipeline : int or "auto", optional
@@ -63,6 +63,9 @@ def synthesize_file(
     ToolError
         If a tool fails. If the area is known nevertheless, the files are there with it.
     """
+    rtl = None if rtl is None else Path(rtl)
+    output = Path(output)
+    path = Path(path)
     return synthesize_to_directory(
         load(path), output, options, target=target, rtl=rtl, pipeline=pipeline, settings=settings
     )
@@ -74,23 +77,24 @@ def synthesize_to_directory(
     options: HardwareOptions | None = None,
     *,
     target: str = DEFAULT_TARGET,
-    rtl: Path | None = None,
+    rtl: str | Path | None = None,
     pipeline: Pipeline | None = None,
     settings: "SynthesisSettings | None" = None,
 ) -> "SynthesisReport":
     """Do as :func:`synthesize_file` with a netlist that is there."""
+    rtl = None if rtl is None else Path(rtl)
     tell_missing("The page", *PAGE_MODULES)
     with stages() as show:
         return _synthesize(netlist, Path(output), show, target, options, rtl, pipeline, settings)
 
 
 def synthesize_targets(
-    path: Path,
-    output: Path,
+    path: str | Path,
+    output: str | Path,
     targets: Sequence[str],
     options: HardwareOptions | None = None,
     *,
-    rtl: Path | None = None,
+    rtl: str | Path | None = None,
     pipeline: Pipeline | None = None,
     settings: "SynthesisSettings | None" = None,
 ) -> dict[str, "SynthesisReport | TrilutError"]:
@@ -106,6 +110,9 @@ def synthesize_targets(
     ToolError
         If a target is unknown, or two have the same name.
     """
+    rtl = None if rtl is None else Path(rtl)
+    output = Path(output)
+    path = Path(path)
     from trilut.synth import in_parallel, load_target
 
     netlist = load(path)
@@ -214,7 +221,7 @@ def synthesize_netlist(
     netlist: Netlist,
     target: "Target",
     options: HardwareOptions,
-    output: Path,
+    output: str | Path,
     settings: "SynthesisSettings",
     show: Stages | None = None,
 ) -> "Synthesis":
@@ -232,6 +239,7 @@ def synthesize_netlist(
     ToolError
         If the design cannot be mapped, or a tool is missing.
     """
+    output = Path(output)
     from trilut.hdl import write_verilog
 
     with work_directory(output, logs=output / "logs") as work:

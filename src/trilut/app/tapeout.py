@@ -57,14 +57,14 @@ class TinyTapeout:
 
 def make_tinytapeout(
     netlist: Netlist,
-    directory: Path,
+    directory: str | Path,
     *,
     shuttle: str = "sky130",
     top: str | None = None,
     author: str = "",
     tiles: str | None = None,
     clock_mhz: float = 10.0,
-    liberty: Path | None = None,
+    liberty: str | Path | None = None,
     timeout: float = 3600.0,
     progress: Callable[[str], None] | None = None,
 ) -> TinyTapeout:
@@ -74,7 +74,7 @@ def make_tinytapeout(
     ----------
     netlist : Netlist
         A circuit with an encoder and a head.
-    directory : Path
+    directory : path
         Where the project goes; made if necessary.
     shuttle : str
         One of :data:`~trilut.boards.shuttle.SHUTTLES`.
@@ -86,7 +86,7 @@ def make_tinytapeout(
         The block, if not the smallest that fits.
     clock_mhz : float
         Frequency of the clock.
-    liberty : Path, optional
+    liberty : path, optional
         The process's cells, with delays. Needed where no library is known by name.
     timeout : float
         Seconds that each step may take.
@@ -101,6 +101,8 @@ def make_tinytapeout(
         If the shuttle or the block is unknown, the cells do not fit or are too slow, or a tool
         fails.
     """
+    liberty = None if liberty is None else Path(liberty)
+    directory = Path(directory)
     from trilut.synth import SynthesisSettings, load_target, synthesize
     from trilut.synth.asic.sources import load_library
     from trilut.synth.models import write_mapped_verilog

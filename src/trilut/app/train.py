@@ -54,7 +54,7 @@ class Trained:
 
 def train_to_directory(
     dataset: str,
-    output: Path,
+    output: str | Path,
     settings: Mapping[str, Any],
     *,
     effort: Effort = "normal",
@@ -87,6 +87,7 @@ def train_to_directory(
     TrilutError
         If a setting or a file is wrong, or there is a training already.
     """
+    output = Path(output)
     samples = load_samples(dataset, seed=settings.get("seed", 0))
     with resumable(output), stages() as show:
         return train_in_stage(
@@ -104,8 +105,9 @@ def train_to_directory(
 
 
 @contextmanager
-def resumable(output: Path) -> Iterator[None]:
+def resumable(output: str | Path) -> Iterator[None]:
     """Say how to go on, if the user interrupts what has a checkpoint in a directory."""
+    output = Path(output)
     try:
         yield
     except KeyboardInterrupt:
@@ -138,7 +140,7 @@ def load_samples(name: str, *, seed: int) -> Dataset:
 
 def train_in_stage(
     dataset: Dataset,
-    output: Path,
+    output: str | Path,
     settings: Mapping[str, Any],
     stage: Stage,
     *,
@@ -150,6 +152,7 @@ def train_in_stage(
     mesh: tuple[int, int] | None = None,
 ) -> Trained:
     """Do as :func:`train_to_directory` with a data set that is there, and show it as a stage."""
+    output = Path(output)
     make_directory(output)
     stage.step("compiling")
     with interrupt.deferred():

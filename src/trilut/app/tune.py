@@ -47,7 +47,7 @@ class Trial:
 
 def search_settings(
     dataset: Dataset,
-    output: Path,
+    output: str | Path,
     variants: Sequence[Mapping[str, Any]],
     stage: Stage,
     *,
@@ -64,6 +64,7 @@ def search_settings(
     jobs : int, optional
         How many to train at a time; by default as many as there are cores.
     """
+    output = Path(output)
     trials = [_trial(dataset, output, each, abstain_margin) for each in variants]
     todo = [trial for trial in trials if not trial.net.exists()]
     ranks = {id(trial): _rank(load(trial.net)) for trial in trials if trial not in todo}

@@ -25,10 +25,10 @@ __all__ = ["describe_verification", "verify_file"]
 
 
 def verify_file(
-    path: Path,
+    path: str | Path,
     options: HardwareOptions | None = None,
     *,
-    output: Path | None = None,
+    output: str | Path | None = None,
     data: str | None = None,
     **settings: Any,
 ) -> "Verification":
@@ -38,7 +38,7 @@ def verify_file(
     ----------
     options : HardwareOptions, optional
         What shapes the hardware.
-    output : Path, optional
+    output : path, optional
         Directory for ``verification.json`` and the logs. By default nothing is kept, but for the
         logs that a message names, in a temporary directory.
     data : str, optional
@@ -47,6 +47,8 @@ def verify_file(
     settings
         As of :func:`trilut.verify.verify`.
     """
+    output = None if output is None else Path(output)
+    path = Path(path)
     netlist = load(path)
     settings |= {"samples": _samples_to_drive(netlist, data)}
     if output is not None:

@@ -1,7 +1,7 @@
 """Commands that set results of synthesis side by side."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from trilut.commands.options import (
 from trilut.commands.training_options import add_training_options, training_settings
 from trilut.errors import TrilutError
 from trilut.hdl.options import DEFAULT_TARGET
+from trilut.training.config import built_in_settings
 
 __all__ = ["add_explore", "add_literature", "compare_files"]
 
@@ -109,6 +110,18 @@ def add_explore(commands: Any) -> None:
         action="append",
         help="gates of each layer; again for another network",
     )
+    points.add_argument(
+        "--budget",
+        metavar="N,N,…",
+        type=_words,
+        help="numbers of tables that choose the gates of each layer, such as 500lut4,1000lut4",
+    )
+    points.add_argument(
+        "--wiring", metavar="W,W,…", type=_one_of("wiring"), help="how parents of gates are chosen"
+    )
+    points.add_argument(
+        "--spacing", metavar="S,S,…", type=_one_of("spacing"), help="where the thresholds lie"
+    )
     points.add_argument("--delta", metavar="D,D,…", type=shares, help="widths of the UNKNOWN band")
     points.add_argument("--thresholds", metavar="K,K,…", type=_counts, help="thresholds a feature")
     points.add_argument("--prune", metavar="P,P,…", type=shares, help="shares of simple gates")
@@ -137,14 +150,45 @@ def add_explore(commands: Any) -> None:
     points.add_argument(
         "--timeout", metavar="S", type=positive, default=600, help="seconds for a step of a tool"
     )
-    points.add_argument(
-        "--jobs", metavar="N", type=positive, help="points at a time; default: one per core"
+    several = parser.add_argument_group("several at a time")
+    several.add_argument(
+        "--workers",
+        metavar="N",
+        type=positive,
+        help="networks to train and points to synthesise at a time; default: one network, and a "
+        "point per core",
+    )
+    several.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Dask scheduler whose workers do them, such as tcp://10.0.0.1:8786; all of them have "
+        "to see DIR and the data",
     )
     add_json(parser)
 
 
 def _counts(text: str) -> tuple[int, ...]:
     return tuple(positive(count) for count in text.split(","))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split(","))
+
+
+def _one_of(name: str) -> Callable[[str], tuple[str, ...]]:
+    """Return what reads a list of the words that a setting can be."""
+    choices = built_in_settings()[name].choices
+
+    def read(text: str) -> tuple[str, ...]:
+        words = _words(text)
+        for word in words:
+            if word not in choices:
+                raise argparse.ArgumentTypeError(
+                    f"{word!r} is not one of {', '.join(map(repr, choices))}"
+                )
+        return words
+
+    return read
 
 
 def _decimals(text: str) -> tuple[float, ...]:
@@ -159,6 +203,8 @@ def _explore(args: argparse.Namespace) -> int:
     from trilut.synth.cache import Cache
 
     settings = training_settings(args)
+    if args.budget is not None:
+        settings["budget"] = args.budget
     varied = {name: settings.pop(name) for name in AXES if name in settings}
     dataset = None if args.dataset is None else dataset_name(args.dataset, args)
     found = explore(
@@ -171,7 +217,8 @@ def _explore(args: argparse.Namespace) -> int:
         route=not args.no_route,
         frequency=args.frequency,
         timeout=args.timeout,
-        jobs=args.jobs,
+        workers=args.workers,
+        scheduler=args.scheduler,
         cache=Cache(),
     )
     print_tables(args, [found.table], found.document)

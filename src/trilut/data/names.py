@@ -64,13 +64,17 @@ def absolute_name(name: str) -> str:
 
 
 def load_dataset(
-    name: str, *, seed: int = 0, label: str | None = None, progress: Progress | None = None
+    name: str | Path,
+    *,
+    seed: int = 0,
+    label: str | None = None,
+    progress: Progress | None = None,
 ) -> Dataset:
     """Make or read a data set; the same name and seed give the same samples and the same split.
 
     Parameters
     ----------
-    name : str
+    name : str or path
         A name; data that is made may be given numbers, as in ``gaussians:separation=1.5``. Or the
         path of a file: see :func:`trilut.data.files.load_file`.
     seed : int
@@ -90,6 +94,7 @@ def load_dataset(
     ToolError
         If it needs scikit-learn, which is not installed.
     """
+    name = str(name)
     if not 0 <= seed <= _LARGEST_SEED:
         raise DataError(f"Seed of the data set {name!r} is {seed}, expected 0…{_LARGEST_SEED}")
     base, _, parameters = name.partition(":")

@@ -109,9 +109,10 @@ def pareto_figure(points: Sequence[Mapping[str, Any]], name: str, key: str) -> s
     name : str
         Which front to draw, as the points' ``best_in`` calls it.
     key : str
-        The figure: ``accuracy``, or ``latency_ns``.
+        The figure: ``validation``, the accuracy that designs are chosen by, or ``latency_ns``.
     """
-    scale, label = (100, "test accuracy (%)") if key == "accuracy" else (1, "latency (ns)")
+    is_accuracy = key == "validation"
+    scale, label = (100, "validation accuracy (%)") if is_accuracy else (1, "latency (ns)")
     figure = new_figure(5.4, 3.8)
     axis = figure.subplots()
     front = sorted((p for p in points if name in p["best_in"]), key=lambda point: point["area"])
@@ -130,6 +131,14 @@ def pareto_figure(points: Sequence[Mapping[str, Any]], name: str, key: str) -> s
             "o",
             alpha=0.85,
             label=f"pipeline {pipeline}",
+        )
+    for point in points:
+        axis.annotate(
+            str(point["point"]),
+            (point["area"], scale * point[key]),
+            xytext=(4, 3),
+            textcoords="offset points",
+            fontsize="x-small",
         )
     axis.set_xlabel(f"area ({points[0]['unit']})")
     axis.set_ylabel(label)

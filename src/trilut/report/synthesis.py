@@ -39,6 +39,7 @@ __all__ = [
     "section_cards",
     "section_rows",
     "section_tables",
+    "unit_text",
     "write_synthesis_report",
 ]
 
@@ -360,7 +361,7 @@ def _ratio(part: float, whole: float) -> float | None:
 
 def section_rows(section: Mapping[str, Any]) -> dict[str, str]:
     """Describe area and timing in a few lines."""
-    conventions, unit = section["conventions"], _unit_text(section)
+    conventions, unit = section["conventions"], unit_text(section)
     rows = {"part": _part_text(section), **_area_rows(section), "FF": str(section["ff"])}
     if use := _utilization_text(section["utilization"]):
         rows["of the part"] = use
@@ -387,7 +388,8 @@ def _part_text(section: Mapping[str, Any]) -> str:
     return f"{section['device']}" + (f" ({section['title']})" if section["title"] else "")
 
 
-def _unit_text(section: Mapping[str, Any]) -> str:
+def unit_text(section: Mapping[str, Any]) -> str:
+    """Return what the area of a report is counted in: of look-up tables, their equivalents."""
     unit: str = section["conventions"]["unit"]
     return f"{unit} eq." if unit.startswith("LUT") else unit
 
@@ -562,7 +564,7 @@ def section_cards(section: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
     """Return the figures that a reader looks for first."""
     figures = section["figures"]
     area = f"{figures['area']:,.0f}" if figures["area"] else "0"
-    cards = [(_unit_text(section), area), ("FF", f"{section['ff']:,}")]
+    cards = [(unit_text(section), area), ("FF", f"{section['ff']:,}")]
     if section["fmax_mhz"] is not None:
         cards += [
             ("MHz", f"{section['fmax_mhz']:.1f}"),

@@ -47,10 +47,10 @@ def default_levels(netlist: Netlist) -> tuple[Level, ...]:
 
 
 def verify(
-    netlist: Netlist | Path,
+    netlist: Netlist | str | Path,
     options: HardwareOptions | None = None,
     *,
-    rtl: Path | None = None,
+    rtl: str | Path | None = None,
     latency: int | None = None,
     clocked: bool = True,
     levels: Iterable[str] | None = None,
@@ -59,22 +59,22 @@ def verify(
     num_random: int = 10_000,
     seed: int = 0,
     simulator: str = "verilator",
-    scratch: Path | None = None,
+    scratch: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Verification:
     """Check that hardware computes what a netlist says: what is made of it, or what is there.
 
     Parameters
     ----------
-    netlist : Netlist or Path
+    netlist : Netlist or path
         The circuit, or its file.
     options : HardwareOptions, optional
         What shapes the hardware; its sums are made of the cells of the target unless it says
         otherwise.
-    rtl, latency, clocked : Path, int, bool, optional
+    rtl, latency, clocked : path, int, bool, optional
         A design that is there, changed or from elsewhere, instead of a new one; as of
         :func:`trilut.hdl.read_design`.
-    scratch : Path, optional
+    scratch : path, optional
         Where to make files for the tools, which are removed, and ``logs``, which are kept; by
         default the current directory.
     levels, samples, target, num_random, seed, simulator, progress
@@ -85,7 +85,9 @@ def verify(
     TrilutError
         If a tool is missing or fails. A design that is wrong is a result, not an error.
     """
-    circuit = load(netlist) if isinstance(netlist, Path) else netlist
+    scratch = None if scratch is None else Path(scratch)
+    rtl = None if rtl is None else Path(rtl)
+    circuit = netlist if isinstance(netlist, Netlist) else load(netlist)
     place = scratch or Path.cwd()
     if rtl is None and (latency is not None or not clocked):
         raise ValueError("A latency or clock is said of a design that is there, but 'rtl' is none")
@@ -127,14 +129,14 @@ def _levels_of_files(names: tuple[str, ...]) -> tuple[str, ...]:
 def verify_design(
     design: Design,
     *,
-    work: Path,
+    work: str | Path,
     levels: Iterable[str] | None = None,
     samples: ArrayLike | None = None,
     target: str = DEFAULT_TARGET,
     num_random: int = 10_000,
     seed: int = 0,
     simulator: str = "verilator",
-    logs: Path | None = None,
+    logs: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Verification:
     """Check that a design computes what its netlist says.
@@ -147,7 +149,7 @@ def verify_design(
     ----------
     design : Design
         The design. The level ``bitstream`` builds one of its own, with other ports.
-    work : Path
+    work : path
         Directory for the files of the tools, and their logs.
     levels : iterable of str, optional
         Which :class:`Level` to run, or :data:`ALL`; by default those of :func:`default_levels`.
@@ -163,7 +165,7 @@ def verify_design(
         Of the vectors, and of the bench's pauses and resets.
     simulator : str
         ``verilator`` or ``icarus``.
-    logs : Path, optional
+    logs : path, optional
         Where the logs will be, for messages that name one; by default they stay.
     progress : callable, optional
         Called with a line of text when a step begins.
@@ -173,6 +175,8 @@ def verify_design(
     TrilutError
         If a tool is missing or fails. A design that is wrong is a result, not an error.
     """
+    logs = None if logs is None else Path(logs)
+    work = Path(work)
     names = tuple(levels or default_levels(design.netlist))
     chosen = tuple(Level) if ALL in names else tuple(Level(name) for name in names)
     must_run = {Level.RTL, *(names if levels else ())}
