@@ -92,18 +92,19 @@ class Trees:
     base: Integers
     num_classes: int
 
-    def scores(self, bins: Floats) -> Integers:
-        """Return the scores [score, sample]."""
-        return np.stack(
-            [
-                base + sum(tree.value[tree.leaves(bins)] for tree in trees)
-                for base, trees in zip(self.base, self.trees, strict=True)
-            ]
-        )
-
     def classes(self, bins: Floats) -> Integers:
         """Return the class of each sample, the lowest on a tie."""
-        return decide(self.scores(bins))
+        return self.decide([[tree.leaves(bins) for tree in trees] for trees in self.trees])
+
+    def decide(self, leaves: Sequence[Sequence[Integers]]) -> Integers:
+        """Return the class of each sample, given its leaves of these trees and perhaps more."""
+        scores = np.stack(
+            [
+                base + sum(tree.value[leaf] for tree, leaf in zip(trees, own, strict=False))
+                for base, trees, own in zip(self.base, self.trees, leaves, strict=True)
+            ]
+        )
+        return (scores[0] < 0).astype(np.int64) if len(scores) == 1 else scores.argmax(axis=0)
 
     @property
     def comparators(self) -> list[tuple[int, int]]:
@@ -116,11 +117,6 @@ class Trees:
                 for node in np.flatnonzero(tree.feature >= 0)
             }
         )
-
-
-def decide(scores: NDArray[Any]) -> Integers:
-    """Return the classes that scores [score, sample] stand for."""
-    return (scores[0] < 0).astype(np.int64) if len(scores) == 1 else scores.argmax(axis=0)
 
 
 def thresholds(encoder: Encoder) -> list[Integers]:
@@ -151,8 +147,15 @@ def smallest_trees(encoder: Encoder, dataset: Dataset, accuracy: float) -> tuple
     for depth in DEPTHS:
         for rate in RATES:
             model = _boost(dataset, train, depth, rate)
-            for trees in _variants(encoder, model, dataset.num_classes):
-                right = float(np.mean(trees.classes(validation) == dataset.validation.y))
+            # Scikit-learn has no public way to the trees of this model.
+            rounds = [[_tree(predictor.nodes) for predictor in each] for each in model._predictors]
+            base = np.asarray(model._baseline_prediction, dtype=np.float64).ravel()
+            # Once, because rounding the leaves does not change which one a sample comes to.
+            leaves = [
+                [tree.leaves(validation) for tree in own] for own in zip(*rounds, strict=True)
+            ]
+            for trees in _variants(encoder, rounds, base, dataset.num_classes):
+                right = float(np.mean(trees.decide(leaves) == dataset.validation.y))
                 missed = max(0.0, accuracy - right)
                 key = (missed, _cost(trees, depth))
                 if best is None or key < best[0]:
@@ -175,11 +178,10 @@ def _boost(dataset: Dataset, bins: Floats, depth: int, rate: float) -> Any:
     return model.fit(bins, dataset.train.y)
 
 
-def _variants(encoder: Encoder, model: Any, num_classes: int) -> Iterator[Trees]:
+def _variants(
+    encoder: Encoder, rounds: Sequence[Sequence[Tree]], base: Floats, num_classes: int
+) -> Iterator[Trees]:
     """Yield the first rounds of a model with leaves of few bits."""
-    # Scikit-learn has no public way to the trees of this model.
-    rounds = [[_tree(predictor.nodes) for predictor in each] for each in model._predictors]
-    base = np.asarray(model._baseline_prediction, dtype=np.float64).ravel()
     # Its one score of two classes is that of the second.
     sign = -1.0 if num_classes == 2 else 1.0
     for num_rounds in (number for number in ROUNDS if number <= len(rounds)):
