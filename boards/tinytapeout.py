@@ -17,6 +17,7 @@ from trilut.errors import NetlistError
 from trilut.files import make_directory, write_atomically
 from trilut.hdl import HardwareOptions, write_verilog
 from trilut.hdl.design import Design
+from trilut.hdl.options import PORTABLE
 from trilut.identifier import check_identifier
 from trilut.sim.bench.regression import reference_model
 from trilut.sim.bench.stimulus import stimulus
@@ -66,7 +67,9 @@ def core_options() -> HardwareOptions:
     A flip-flop with its enable is as large as eight small gates, so that the features stay in the
     loader until they are sums.
     """
-    return HardwareOptions(top=CORE, axi_beat_bits=8, presence_bits=False, pipeline=16)
+    return HardwareOptions(
+        top=CORE, axi_beat_bits=8, presence_bits=False, pipeline=16, sums=PORTABLE
+    )
 
 
 def write_sources(netlist: Netlist, directory: Path, top: str) -> Design:

@@ -36,10 +36,10 @@ def make_layout(
     """
     check_layout_tools()
     tell_missing("The picture", *PICTURE_MODULES)
-    shaped = options or HardwareOptions()
+    target = load_target(f"asic:{LIBRARY}")
+    shaped = (options or HardwareOptions()).for_part(target.sums)
     wanted = settings or SynthesisSettings(timeout=3600)
     with stages() as show:
-        target = load_target(f"asic:{LIBRARY}")
         synthesize_netlist(netlist, target, shaped, make_directory(output), wanted, show)
         stage = show.start("layout")
         layout = lay_out(
