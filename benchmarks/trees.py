@@ -32,6 +32,9 @@ ROUNDS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100)
 # Of one model; with many classes there are fewer rounds.
 MOST_TREES = 700
 
+# The bin that no feature comes to.
+NEVER = 1 << 30
+
 # What the search takes for the LUT4 of a circuit; the chosen one is synthesised.
 COMPARATOR_COST = 2.0
 TREE_COST = {2: 1.0, 3: 3.5}
@@ -114,7 +117,7 @@ class Trees:
                 (int(tree.feature[node]), int(tree.bin[node]))
                 for trees in self.trees
                 for tree in trees
-                for node in np.flatnonzero(tree.feature >= 0)
+                for node in np.flatnonzero((tree.feature >= 0) & (tree.bin < NEVER))
             }
         )
 
@@ -197,11 +200,11 @@ def _variants(
 
 def _tree(nodes: Any) -> Tree:
     is_leaf = nodes["is_leaf"].astype(bool)
+    # Infinite where the only question is whether the feature is missing.
+    above = np.minimum(np.floor(np.where(is_leaf, 0, nodes["num_threshold"])) + 1, NEVER)
     return Tree(
         np.where(is_leaf, -1, nodes["feature_idx"].astype(np.int64)),
-        np.where(is_leaf, -1, np.floor(np.where(is_leaf, 0, nodes["num_threshold"])) + 1).astype(
-            np.int64
-        ),
+        np.where(is_leaf, -1, above).astype(np.int64),
         nodes["left"].astype(np.int64),
         nodes["right"].astype(np.int64),
         nodes["missing_go_to_left"].astype(bool),
@@ -306,7 +309,7 @@ def _expression(
     if tree.feature[node] < 0:
         return f"{bits}'d{int(tree.value[node]) - least}"
     feature = int(tree.feature[node])
-    condition = names[feature, int(tree.bin[node])]
+    condition = names.get((feature, int(tree.bin[node])), "1'b0")
     if missing:
         there = f"there[{feature}]"
         missed = tree.missing_left[node]

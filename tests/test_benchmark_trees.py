@@ -1,3 +1,4 @@
+import dataclasses
 import shutil
 import subprocess
 import sys
@@ -81,6 +82,11 @@ def test_verilog_of_trees_decides_as_they_do(name, missing, tmp_path):
     if shutil.which("iverilog") is None:
         pytest.skip("iverilog is not on PATH")
     dataset = load_dataset(name)
+    if missing:
+        # Values that are missing more often in one class make trees ask for that alone.
+        train = dataset.train
+        x = np.where((train.y == 0)[:, None], with_gaps(train.x), train.x)
+        dataset = dataclasses.replace(dataset, train=dataclasses.replace(train, x=x))
     encoder = encoder_of(dataset)
     trees, _ = smallest_trees(encoder, dataset, 0.9)
     write_trees(trees, tmp_path / "trees.v", missing=missing)
