@@ -27,7 +27,7 @@ help:
 	@echo "  bench-trust     certain answers, tolerance, guaranteed risk, and their LUTs (minutes)"
 	@echo "  bench-tables    tables beside gradient boosting and trees as circuits (hours; it can be interrupted)"
 	@echo "  bench-verification  vectors a second through the RTL, and the time of a proof"
-	@echo "  bench-mutants   mistakes of every kind in three designs: what simulation and proof see (an hour)"
+	@echo "  bench-mutants   mistakes of every kind in three designs: what simulation and proof see (hours)"
 	@echo "  bench-peers     other projects, installed with PyTorch in build/peers (gigabytes)"
 	@echo "make results   the paper's experiments again, and their page in docs/ (half an hour)"
 	@echo "make format    format the code"
@@ -134,7 +134,8 @@ bench-verification: $(STAMP)
 	$(BIN)/python benchmarks/verification.py
 
 bench-mutants: $(STAMP)
-	$(BIN)/python benchmarks/mutants.py
+	@mkdir -p build
+	$(BIN)/python benchmarks/mutants.py --json build/bench-mutants.json
 
 bench-peers: $(STAMP)
 	@mkdir -p build
