@@ -124,7 +124,7 @@ class HardwareOptions:
             "--fabric": self.fabric is not Fabric.TEXT,
             "--scores": self.scores,
             "--certain": self.certain,
-            "--set": self.prediction_set,
+            "--prediction-set": self.prediction_set,
             "--margin-port": self.margin_port,
         }
         return [flag for flag, is_given in flags.items() if is_given]

@@ -3,10 +3,11 @@ import io
 import json
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from circuits import random_netlist
+from circuits import monotone_netlist, random_netlist
 
 import trilut
 from trilut import Encoder, Feature
@@ -29,9 +30,14 @@ def net():
         features, [0, 0, 1, 2, 3], [5, 90, 1, 1, 1], [9, 95, 1, 1, 1], categories=categories
     )
     plain = random_netlist(3, num_inputs=5, num_gates=20, num_outputs=9, num_classes=3)
-    return trilut.Netlist(
-        5, plain.table, plain.a, plain.b, plain.outputs, encoder=encoder, head=plain.head
-    )
+    return replace(plain, encoder=encoder)
+
+
+@pytest.fixture(scope="module")
+def sure_net(net):
+    """Return a monotone circuit that reads the same, with a margin for prediction sets."""
+    plain = monotone_netlist(30, num_inputs=5, num_gates=20, num_outputs=9, num_classes=3)
+    return replace(plain, encoder=net.encoder, head=replace(plain.head, set_margin=1))
 
 
 def samples(number, seed=0):
@@ -86,6 +92,51 @@ def test_answers_are_those_of_the_reference(net, tmp_path, monkeypatch):
     ]
     assert answers == expected(net, x)
     assert (done.rows, done.unknown) == (500, sum(int(row[2]) for row in answers))
+
+
+def test_what_is_certain_and_the_set_stand_beside_the_answer(sure_net, tmp_path, capsys):
+    paths = [str(tmp_path / name) for name in ("net.trilut", "new.csv", "out.csv")]
+    trilut.save(sure_net, paths[0])
+    cells, x = samples(300)
+    write(tmp_path / "new.csv", cells)
+    assert main(["predict", *paths[:2], "-o", paths[2], "--certain", "--json"]) == 0
+    decisions = sure_net.classify(sure_net.encoder.encode(x), certain=True)
+    classes = sure_net.head.classes
+    sets = [
+        "; ".join(name for name, is_member in zip(classes, row, strict=True) if is_member)
+        for row in decisions.members
+    ]
+    assert 0 < decisions.certain.sum() < 300
+    assert len(set(sets)) > 3
+    header, *answers = csv.reader((tmp_path / "out.csv").read_text().splitlines())
+    scores = [f"score {name}" for name in classes]
+    assert header == ["class", "margin", "unknown", "certain", "set", *scores]
+    assert answers == [
+        [*row[:3], str(int(certain)), members, *row[3:]]
+        for row, certain, members in zip(
+            expected(sure_net, x), decisions.certain, sets, strict=True
+        )
+    ]
+    assert json.loads(capsys.readouterr().out) == {
+        "rows": 300,
+        "unknown": int(decisions.unknown.sum()),
+        "certain": int(decisions.certain.sum()),
+    }
+    assert main(["predict", *paths[:2]]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == ",".join(
+        ["class", "margin", "unknown", "set", *scores]
+    )
+
+
+def test_other_circuits_cannot_say_what_is_certain(net, tmp_path):
+    # Said before the table is read, and nothing is written.
+    with pytest.raises(
+        NetlistError,
+        match=r"^Netlist 'net' has 20 gates of 20 that are not information-monotone, gate 0 first, "
+        "so nothing in it can be certain$",
+    ):
+        predict_file(net, tmp_path / "none.csv", tmp_path / "answers.csv", certain=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_command_from_stdin_to_stdout(net, tmp_path, capsys, monkeypatch):

@@ -3,13 +3,14 @@
 import csv
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 
-import numpy as np
-
+from trilut.circuit.head import Decisions
+from trilut.circuit.monotone import check_monotone
 from trilut.circuit.netlist import Netlist
 from trilut.data.tables import columns_for, read_blocks
 from trilut.files import open_atomically
@@ -30,10 +31,13 @@ class Predicted:
         Number of rows.
     unknown : int
         Of those, on how many the circuit abstains.
+    certain : int, optional
+        Of those, how many answers are certain; None if nobody has asked.
     """
 
     rows: int
     unknown: int
+    certain: int | None = None
 
 
 def predict_file(
@@ -41,6 +45,7 @@ def predict_file(
     path: str | Path,
     output: str | Path | None = None,
     *,
+    certain: bool = False,
     header: bool | None = None,
     engine: str = "fast",
     progress: Callable[[int, int], None] | None = None,
@@ -48,7 +53,8 @@ def predict_file(
     """Classify the rows of a table, whatever its size: it is read and answered part by part.
 
     The answer to a row is the name of its class, the margin, 1 if the circuit abstains, and the
-    score of each class.
+    score of each class. Before the scores stand 1 if the answer is certain, if that is asked for,
+    and the classes of the prediction set, if the head has a margin for it.
 
     Parameters
     ----------
@@ -57,6 +63,8 @@ def predict_file(
         may hold anything. ``-`` is a table of text that is piped in.
     output : path, optional
         The table of answers, which is there when it is complete; by default stdout.
+    certain : bool
+        Whether to say which answers no value of a missing feature could change.
     header : bool, optional
         Whether the first line names the columns; by default it has to look so.
     engine : str
@@ -67,7 +75,8 @@ def predict_file(
     Raises
     ------
     NetlistError
-        If the netlist has no encoder or no head.
+        If the netlist has no encoder or no head, or is not information-monotone and asked what is
+        certain.
     FormatError, DataError
         If the file cannot be read, lacks a column, or the answers cannot be written.
     """
@@ -75,22 +84,42 @@ def predict_file(
     path = Path(path)
     if netlist.encoder is None or netlist.head is None:
         raise cannot_classify(netlist)
+    if certain:
+        check_monotone(netlist)
     names = [feature.name for feature in netlist.encoder.features]
     title = "stdin" if str(path) == "-" else str(path)
     kinds = columns_for(title, names, netlist.encoder.categories)
-    rows = unknown = 0
+    classes = netlist.head.classes
+    has_set = netlist.head.set_margin is not None
+    counts = dict.fromkeys(["rows", "unknown", *["certain"] * certain], 0)
     with _writer(output) as write:
-        write([["class", "margin", "unknown", *(f"score {name}" for name in netlist.head.classes)]])
+        extra = ["certain"] * certain + ["set"] * has_set
+        write([["class", "margin", "unknown", *extra, *(f"score {name}" for name in classes)]])
         for block in read_blocks(path, kinds, header=header, progress=progress):
             if len(block) == 0:
                 continue
-            decisions = classify(netlist, table_features(netlist, block), engine=engine)
-            numbers = np.column_stack([decisions.margin, decisions.unknown, decisions.scores])
-            answers = zip(decisions.chosen.tolist(), numbers.tolist(), strict=True)
-            write([[netlist.head.classes[chosen], *cells] for chosen, cells in answers])
-            rows += len(block)
-            unknown += int(decisions.unknown.sum())
-    return Predicted(rows, unknown)
+            samples = table_features(netlist, block)
+            decisions = classify(netlist, samples, certain=certain, engine=engine)
+            write(_answers(decisions, classes))
+            counts["rows"] += len(block)
+            counts["unknown"] += int(decisions.unknown.sum())
+            if decisions.certain is not None:
+                counts["certain"] += int(decisions.certain.sum())
+    return Predicted(**counts)
+
+
+def _answers(decisions: Decisions, classes: Sequence[str]) -> list[list[object]]:
+    """Return the cells of each answer."""
+    columns: list[list[object]] = [
+        [classes[chosen] for chosen in decisions.chosen.tolist()],
+        decisions.margin.tolist(),
+        decisions.unknown.astype(int).tolist(),
+    ]
+    if decisions.certain is not None:
+        columns.append(decisions.certain.astype(int).tolist())
+    if decisions.members is not None:
+        columns.append(["; ".join(compress(classes, row)) for row in decisions.members.tolist()])
+    return [list(row) for row in zip(*columns, *decisions.scores.T.tolist(), strict=True)]
 
 
 @contextmanager

@@ -281,7 +281,13 @@ def add_predict(commands: Any) -> None:
         "--output",
         metavar="OUT.csv",
         type=Path,
-        help="table of answers: class, margin, unknown, scores; default: stdout",
+        help="table of answers: class, margin, unknown, prediction set (of a calibrated netlist), "
+        "scores; default: stdout",
+    )
+    parser.add_argument(
+        "--certain",
+        action="store_true",
+        help="a column that says 1 where no value of a missing feature could change the class",
     )
     add_header(parser)
     _add_engine(parser)
@@ -296,7 +302,9 @@ def _predict(args: argparse.Namespace) -> None:
     if args.output is None:
         if args.json:
             raise trilut.TrilutError("Answers on stdout are a table; with --json, name -o OUT.csv")
-        predict_file(netlist, args.table, header=args.header, engine=args.engine)
+        predict_file(
+            netlist, args.table, certain=args.certain, header=args.header, engine=args.engine
+        )
         return
     with stages() as show:
         stage = show.start("predict")
@@ -304,12 +312,15 @@ def _predict(args: argparse.Namespace) -> None:
             netlist,
             args.table,
             args.output,
+            certain=args.certain,
             header=args.header,
             engine=args.engine,
             progress=stage.update,
         )
         stage.finish(f"{done.rows} rows")
     rows = {"rows": str(done.rows), "abstained": str(done.unknown)}
+    if done.certain is not None:
+        rows["certain"] = str(done.certain)
     print_result(args, str(args.output), rows, done)
 
 
