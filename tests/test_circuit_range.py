@@ -1,5 +1,6 @@
 # amaranth: UnusedElaboratable=no
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from trilut.hdl import HardwareOptions, write_verilog
 from trilut.hdl.encoder import FeatureEncoder
 from trilut.measure.narrow import narrow_features
 from trilut.sim import ENGINES, classify
+from trilut.training import fit_encoder
+from trilut.training.names import OutOfRange
 from trilut.verify.proof.formal import prove_design
 
 SEEN = {0: (2, 5), 1: (-3, 3), 2: (-9, 20), 3: (-32, 0), 5: (-100, 300)}
@@ -69,6 +72,24 @@ def test_seen_is_what_samples_have():
     # Below what the feature can hold, where samples were.
     assert encoder.features[0].seen == (-1, 0)
     assert not encoder.quantize(x + np.array([0, 0, 0, -1, 0, 0])).valid[0, 3]
+
+
+def test_seen_of_many_samples_and_of_pixels():
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 200, (5000, 3), dtype=np.uint8)
+    encoder = Encoder(tuple(Feature(name, bits=8) for name in "abc"), [0, 1, 2], [9] * 3, [9] * 3)
+    expected = list(zip(x.min(axis=0).tolist(), x.max(axis=0).tolist(), strict=True))
+    assert [feature.seen for feature in encoder.with_seen(x).features] == expected
+
+
+def test_fitted_to_what_samples_have():
+    iris = trilut.load_dataset("iris")
+    x, names = iris.train.x, iris.feature_names
+    clamped, encoder = (fit_encoder(x, names, out_of_range=each) for each in get_args(OutOfRange))
+    assert all(feature.seen is None for feature in clamped.features)
+    assert encoder.features == clamped.with_seen(x).features
+    assert np.array_equal(encoder.encode(x), clamped.encode(x))
+    assert not encoder.encode(x.max(axis=0, keepdims=True) + 1).any()
 
 
 def test_all_engines_take_it_so(monkeypatch):

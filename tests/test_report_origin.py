@@ -8,10 +8,12 @@ from trilut.report.origin import origin_rows, training_command
 
 def test_command_trains_the_same_netlist_again(tmp_path, capsys):
     first = ["train", "moons", "--layers", "8,4", "--steps", "20", "--set", "tau=3"]
+    first += ["--out-of-range", "unknown"]
     assert main([*first, "--seed", "5", "-o", str(tmp_path / "first")]) == 0
     import trilut
 
     netlist = trilut.load(tmp_path / "first" / "net.trilut")
+    assert all(feature.seen is not None for feature in netlist.encoder.features)
     command = origin_rows(netlist.provenance)["command"]
     words = shlex.split(command)
     assert words[:2] == ["trilut", "train"]

@@ -12,7 +12,7 @@ from trilut.circuit.encoder import Encoder, Feature
 from trilut.data import Dataset
 from trilut.errors import DataError
 from trilut.measure.metrics import cell_vote_accuracy, encoding_ceiling
-from trilut.training.names import Scale, Spacing
+from trilut.training.names import OutOfRange, Scale, Spacing
 
 __all__ = ["EncodingMeasure", "equal_information", "fit_encoder", "measure_encoding"]
 
@@ -60,6 +60,7 @@ def fit_encoder(
     scale: Scale = "any",
     valence: int = 3,
     minority: float = 0.0,
+    out_of_range: OutOfRange = "clamp",
     categories: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Encoder:
     """Fit integers and thresholds to training samples [sample, feature], NaN where missing.
@@ -95,6 +96,9 @@ def fit_encoder(
     minority : float
         A trit is left out if fewer than this share of the samples differ from its most frequent
         value.
+    out_of_range : str
+        What a value outside of these samples becomes: ``clamp``, the nearest integer of its
+        feature, or ``unknown``, a missing feature.
     categories : mapping, optional
         The categories of each column of texts: a feature ``COLUMN=CATEGORY`` is one bit.
 
@@ -131,7 +135,8 @@ def fit_encoder(
     if len(source) == 0:
         raise DataError("No feature tells the training samples apart, so there is nothing to learn")
     low, high = np.concatenate(pairs, axis=1)
-    return Encoder(tuple(features), source, low, high, missing=missing, categories=known)
+    encoder = Encoder(tuple(features), source, low, high, missing=missing, categories=known)
+    return encoder.with_seen(x) if out_of_range == "unknown" else encoder
 
 
 def equal_information(encoder: Encoder) -> Encoder:

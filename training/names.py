@@ -2,7 +2,16 @@
 
 from typing import Literal, TypeAlias
 
-__all__ = ["NoiseKind", "Objective", "Parametrisation", "Scale", "Spacing", "Start", "Vocabulary"]
+__all__ = [
+    "NoiseKind",
+    "Objective",
+    "OutOfRange",
+    "Parametrisation",
+    "Scale",
+    "Spacing",
+    "Start",
+    "Vocabulary",
+]
 
 Objective: TypeAlias = Literal["cross-entropy", "squared-error"]
 """How the error of the class scores is measured."""
@@ -15,6 +24,10 @@ Start: TypeAlias = Literal["normal", "pass-through"]
 
 NoiseKind: TypeAlias = Literal["normal", "gumbel"]
 """Whether noise is added to the entries of a table, or they are drawn among the truth values."""
+
+OutOfRange: TypeAlias = Literal["clamp", "unknown"]
+"""What a value outside of all training samples becomes: the nearest integer of its feature, or a
+missing feature."""
 
 Scale: TypeAlias = Literal["any", "power-of-two"]
 

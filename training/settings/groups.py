@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trilut.training.errors import TrainingError
-from trilut.training.names import Scale, Spacing
+from trilut.training.names import OutOfRange, Scale, Spacing
 from trilut.training.settings.setting import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -91,6 +91,9 @@ class Encoding(Settings):
     minority : float
         Share of the training samples that have to differ from the most frequent value of a trit,
         or it is left out.
+    out_of_range : str
+        What a value outside of the training samples becomes: ``clamp``, the nearest integer of its
+        feature, or ``unknown``, a missing feature.
     """
 
     thresholds: int = setting(
@@ -108,6 +111,10 @@ class Encoding(Settings):
     )
     minority: float = setting(
         0.0, SHARE, option="leave out trits that fewer samples differ in", metavar="P"
+    )
+    out_of_range: OutOfRange = setting(
+        "clamp",
+        option="take a value outside of what training saw as the nearest one, or as missing",
     )
 
 

@@ -14,6 +14,7 @@ from trilut.data import Dataset
 from trilut.measure.evaluation import evaluate_split
 from trilut.measure.matching import features_for, netlist_dataset, samples_for
 from trilut.measure.narrow import drop_features, narrow_features, search_feature_bits
+from trilut.training.names import OutOfRange
 
 __all__ = ["Optimization", "optimize_file"]
 
@@ -58,7 +59,7 @@ def optimize_file(
     lossy: bool = False,
     feature_bits: int | Literal["auto"] | None = None,
     tolerance: Tolerance | None = None,
-    out_of_range: Literal["clamp", "unknown"] | None = None,
+    out_of_range: OutOfRange | None = None,
     unread: bool = True,
 ) -> Optimization:
     """Optimise a netlist file into another one, and return what changed.
@@ -77,8 +78,8 @@ def optimize_file(
     tolerance : Tolerance, optional
         Move thresholds apart by it; see :mod:`trilut.circuit.tolerance`.
     out_of_range : str, optional
-        What a value becomes that is outside of what training saw: ``clamp``, the nearest integer of
-        the feature, or ``unknown``, a missing feature.
+        What a value becomes that is outside of what training saw, as for
+        :func:`trilut.training.encoding.fit_encoder`; by default what it was.
     unread : bool
         Whether features that nothing looks at stay.
     """
@@ -123,7 +124,7 @@ def optimize_file(
     return Optimization(netlist, smaller, accuracy)
 
 
-def _with_range(netlist: Netlist, dataset: Dataset, out_of_range: str) -> Netlist:
+def _with_range(netlist: Netlist, dataset: Dataset, out_of_range: OutOfRange) -> Netlist:
     samples = features_for(netlist, dataset, part="train")
     assert netlist.encoder is not None
     features = tuple(

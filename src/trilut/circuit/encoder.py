@@ -224,12 +224,16 @@ class Encoder:
 
         Of a feature that no sample has, all integers still count.
         """
-        x = np.asarray(samples, dtype=np.float64)
+        x = as_numbers(samples)
         self._check_samples(x.shape)
-        integers = np.clip(self._integers(x), -_MAX_SEEN, _MAX_SEEN)
-        is_there = ~np.isnan(x)
-        lowest = np.where(is_there, integers, np.inf).min(axis=0)
-        highest = np.where(is_there, integers, -np.inf).max(axis=0)
+        lowest = np.full(len(self.features), np.inf)
+        highest = -lowest
+        for start in range(0, len(x), _BLOCK):
+            block = x[start : start + _BLOCK].astype(np.float64)
+            integers = np.clip(self._integers(block), -_MAX_SEEN, _MAX_SEEN)
+            # Of a number and what is not one, these take the number.
+            lowest = np.fmin(lowest, np.fmin.reduce(integers))
+            highest = np.fmax(highest, np.fmax.reduce(integers))
         features = tuple(map(_with_seen, self.features, lowest.tolist(), highest.tolist()))
         return dataclasses.replace(self, features=features)
 

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import trilut
 from trilut.commands.exploration import compare_files
@@ -29,6 +29,7 @@ from trilut.commands.options import (
 from trilut.errors import TrilutError
 from trilut.hdl.options import DEFAULT_TARGET, PORTABLE
 from trilut.text import one_line
+from trilut.training.names import OutOfRange
 
 __all__ = [
     "add_optimize",
@@ -70,7 +71,7 @@ def add_optimize(commands: Any) -> None:
     )
     parser.add_argument(
         "--out-of-range",
-        choices=["clamp", "unknown"],
+        choices=get_args(OutOfRange),
         help="take a value outside of what training saw as the nearest one, or as missing",
     )
     parser.add_argument(
