@@ -489,6 +489,20 @@ def test_flips_of_a_kind_of_mutant(capsys):
     )
 
 
+@pytest.mark.parametrize("option", ["--certain", "--prediction-set"])
+def test_flips_with_ports_that_they_do_not_count(capsys, option):
+    assert last_line(capsys, "campaign", "flips", "net.trilut", option) == (
+        "Flips are counted by class and abstention; leave --certain and --prediction-set out"
+    )
+
+
+def test_mutants_with_a_port_that_the_netlist_has_no_margin_for(capsys, net, samples):
+    command = ["campaign", "mutants", net, "--data", f"{samples}:label=kind", "--prediction-set"]
+    assert last_line(capsys, *command) == (
+        "Netlist 'net' has no margin for prediction sets; trilut calibrate finds one"
+    )
+
+
 def test_flips_in_a_netlist_without_a_head(capsys, net, samples):
     trilut.save(dataclasses.replace(trilut.load(net), head=None), net)
     assert last_line(capsys, "campaign", "flips", net, "--data", f"{samples}:label=kind") == (

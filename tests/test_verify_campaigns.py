@@ -1,6 +1,8 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from circuits import random_netlist
+from circuits import monotone_netlist, random_netlist
 
 from trilut import Head, Netlist, sim
 from trilut.circuit.encoder import FeatureVectors
@@ -75,6 +77,66 @@ def test_the_proof_tells_equivalent_hidden_and_visible_mutants(tmp_path):
     assert proof.verdict(Mutant(1, 1, 1, 0)) is Verdict.VISIBLE
     # Nothing is left of the mutants before.
     assert proof.verdict(Mutant(0, 1, 1, -1)) is Verdict.HIDDEN
+
+
+def test_what_is_certain_shows_mutants_that_the_scores_hide(tmp_path):
+    minimum = np.array([-1, -1, -1, -1, 0, 0, -1, 0, 1], dtype=np.int8)
+    inverse = np.array([1, 1, 1, 0, 0, 0, -1, -1, -1], dtype=np.int8)
+    # Nets 2 and 3 come to nothing in the first score; if they are UNKNOWN, nothing is certain.
+    netlist = Netlist(
+        2,
+        np.stack([minimum, inverse]),
+        np.array([0, 2]),
+        np.array([1, 2]),
+        np.array([2, 3, 0]),
+        head=Head(("one", "other"), (2, 1)),
+    )
+    plain, sure = (
+        write_verilog(
+            netlist,
+            tmp_path / name,
+            HardwareOptions(optimized=False, scores=True, certain=certain),
+        )
+        for name, certain in (("plain", False), ("sure", True))
+    )
+    everything = np.concatenate(list(sim.all_inputs(netlist)))
+    mutants = draw_mutants(netlist, 10_000, np.random.default_rng(0))
+    expected = {}
+    for mutant in mutants:
+        table = netlist.table.copy()
+        table[mutant.gate, 3 * (mutant.a + 1) + mutant.b + 1] = mutant.value
+        wrong, right = (
+            each.classify(everything, certain=True)
+            for each in (replace(netlist, table=table), netlist)
+        )
+        expected[mutant] = [
+            not np.array_equal(getattr(wrong, name), getattr(right, name))
+            for name in ("scores", "certain")
+        ]
+    assert {(False, False), (False, True), (True, True)} <= set(map(tuple, expected.values()))
+    for design in (plain, sure):
+        proof = MutantProof(design)
+        for mutant, (scores, certain) in expected.items():
+            shows = scores or (certain and design is sure)
+            assert (proof.verdict(mutant) is Verdict.VISIBLE) == shows, mutant
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("num_classes", [2, 3])
+def test_mutants_of_a_design_that_says_what_is_certain_and_sets(tmp_path, num_classes):
+    net = monotone_netlist(
+        2, num_inputs=6, num_gates=20, num_outputs=9, num_classes=num_classes, with_encoder=True
+    )
+    net = replace(net, head=replace(net.head, set_margin=1))
+    options = HardwareOptions(scores=True, certain=True, prediction_set=True)
+    design = write_verilog(net, tmp_path, options)
+    mutants = draw_mutants(design.circuit, 10_000, np.random.default_rng(0))
+    vectors = FeatureVectors.concatenate(list(sim.all_inputs(design.circuit)))
+    result = mutation_campaign(design, mutants, vectors, out=tmp_path)
+    # With all inputs, what is not seen cannot be.
+    assert result.missed == ()
+    assert len(result.killed) > 0
+    assert set(result.killed) <= set(result.refused)
 
 
 def test_every_register_bit_meets_every_vector(design, vectors, tmp_path):

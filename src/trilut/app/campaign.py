@@ -53,8 +53,8 @@ def campaign_file(
     num_random, seed : int
         Random vectors, and the seed of all chance.
     options : HardwareOptions, optional
-        What shapes the hardware; whatever it says, scores come out, and there are no other ports
-        than those of plain streams.
+        What shapes the hardware; whatever it says, scores come out, and there are plain streams
+        without a port for the margin.
     output : path, optional
         Directory that keeps the faulty design.
 

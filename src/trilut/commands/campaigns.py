@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from trilut.commands.hardware_options import add_pipeline, hardware_options
+from trilut.commands.hardware_options import add_pipeline, add_trust, hardware_options
 from trilut.commands.options import (
     add_command,
     add_json,
@@ -39,6 +39,7 @@ def add_campaign(commands: Any) -> None:
     )
     add_net(parser)
     add_pipeline(parser)
+    add_trust(parser)
     parser.add_argument(
         "--kind",
         metavar="KIND,…",
@@ -88,6 +89,10 @@ def _kinds(text: str) -> tuple[MutationKind, ...]:
 def _campaign(args: argparse.Namespace) -> None:
     if args.kind == "flips" and args.mutation_kinds != (MutationKind.TABLE,):
         raise TrilutError("Flips have no kind of mutant; leave --kind out")
+    if args.kind == "flips" and (args.certain or args.prediction_set):
+        raise TrilutError(
+            "Flips are counted by class and abstention; leave --certain and --prediction-set out"
+        )
     if args.mutation_kinds != (MutationKind.TABLE,):
         _mutate(args)
         return

@@ -59,9 +59,9 @@ class MutationResult:
     refused : tuple of Mutant
         Those for which a solver has an input with another output trit.
     hidden : tuple of Mutant
-        Those of them that were not killed, and that no input shows at the ports: scores come out
-        right, or an output trit takes a value that it never takes in the netlist, of which the sums
-        may make anything.
+        Those of them that were not killed, and that no input shows at the ports: scores, and what
+        is certain if the design says it, come out right, or an output trit takes a value that it
+        never takes in the netlist, of which the sums may make anything.
     """
 
     num_mutants: int

@@ -8,13 +8,24 @@ from itertools import pairwise
 import numpy as np
 
 from trilut.circuit.gates import truth_values
+from trilut.circuit.head import Head
+from trilut.circuit.interface import HeadOutput
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.reach import possible_values, reachable_rows
 from trilut.circuit.trit import CODES
 from trilut.hdl.design import Design
 from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
 from trilut.verify.proof.inputs import Inputs
-from trilut.verify.proof.specification import Trit, cases, equal, signed_sum
+from trilut.verify.proof.specification import (
+    Trit,
+    cases,
+    certain_answer,
+    equal,
+    first_highest,
+    num_unknown,
+    score,
+    signed_sum,
+)
 from trilut.verify.proof.sweep import Sweeper
 
 __all__ = ["Mutant", "MutantProof", "Verdict", "draw_mutants", "wrong_planes"]
@@ -85,6 +96,7 @@ class MutantProof:
     def __init__(self, design: Design):
         self._netlist = design.circuit
         self._outputs: list[int] = self._netlist.outputs.tolist()
+        self._gives_certain = HeadOutput.CERTAIN in design.interface.head_outputs
         self._aig = Aig()
         inputs = Inputs(self._aig, self._netlist)
         self._sources = list(zip(self._netlist.a.tolist(), self._netlist.b.tolist(), strict=True))
@@ -112,7 +124,7 @@ class MutantProof:
         )
         if not self._is_possible(differs):
             verdict = Verdict.EQUIVALENT
-        elif is_visible or self._netlist.head is None or self._changes_a_score(wrong):
+        elif is_visible or self._netlist.head is None or self._shows(wrong, self._netlist.head):
             verdict = Verdict.VISIBLE
         else:
             verdict = Verdict.HIDDEN
@@ -128,15 +140,25 @@ class MutantProof:
             return True
         return Sweeper(self._aig).example([literal]) is not None
 
-    def _changes_a_score(self, wrong: Mapping[int, Trit]) -> bool:
-        head = self._netlist.head
-        assert head is not None
+    def _shows(self, wrong: Mapping[int, Trit], head: Head) -> bool:
+        """Say whether a score can be another one, or what is certain, if that comes out."""
         ends = np.cumsum(head.group_sizes).tolist()
         groups = [self._outputs[start:end] for start, end in pairwise([0, *ends])]
         differs = self._aig.any(self._is_wrong_sum(group, wrong) for group in groups)
+        if self._gives_certain:
+            answers = (self._certain(groups, nets, head.score_bits) for nets in ({}, wrong))
+            differs = self._aig.either(differs, self._aig.differ(*answers))
         # Sums may make what they like of a value that they were not built for.
         expected = [self._is_expected(net, trit) for net, trit in wrong.items()]
         return Sweeper(self._aig).example([differs, *expected]) is not None
+
+    def _certain(
+        self, groups: Sequence[Sequence[int]], wrong: Mapping[int, Trit], width: int
+    ) -> Literal:
+        trits = [[wrong.get(net, self._right[net]) for net in group] for group in groups]
+        scores = [score(self._aig, group, width) for group in trits]
+        unknowns = [num_unknown(self._aig, group, width) for group in trits]
+        return certain_answer(self._aig, first_highest(self._aig, scores), scores, unknowns)
 
     def _is_expected(self, net: int, trit: Trit) -> Literal:
         values = zip(self._possible[net].tolist(), cases(self._aig, trit), strict=True)

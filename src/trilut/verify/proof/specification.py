@@ -19,6 +19,7 @@ __all__ = [
     "below",
     "bounds",
     "cases",
+    "certain_answer",
     "encode",
     "equal",
     "first_highest",
@@ -27,6 +28,8 @@ __all__ = [
     "legal_trits",
     "margin_over",
     "members",
+    "num_unknown",
+    "score",
     "signed_sum",
 ]
 
@@ -121,6 +124,23 @@ def _extended(number: Number, width: int) -> list[Literal]:
     return [*number, *[number[-1]] * (width - len(number))][:width]
 
 
+def score(aig: Aig, trits: Sequence[Trit], width: int) -> list[Literal]:
+    """Return the sum of some trits, one after the other."""
+    total: list[Literal] = [FALSE] * width
+    for minus, plus in trits:
+        total = signed_sum(aig, total, [aig.either(minus, plus), minus], width)
+    return total
+
+
+def num_unknown(aig: Aig, trits: Sequence[Trit], width: int) -> list[Literal]:
+    """Return how many of some trits are UNKNOWN."""
+    total: list[Literal] = [FALSE] * width
+    for minus, plus in trits:
+        is_unknown = aig.both(minus ^ 1, plus ^ 1)
+        total = signed_sum(aig, total, [is_unknown, FALSE], width)
+    return total
+
+
 def below(aig: Aig, a: Number, b: Number) -> Literal:
     """Return whether a < b."""
     width = max(len(a), len(b)) + 1
@@ -173,6 +193,19 @@ def is_certain(
     least = ranges[chosen][0]
     return aig.all(
         below(aig, most, least) for index, (_, most) in enumerate(ranges) if index != chosen
+    )
+
+
+def certain_answer(
+    aig: Aig,
+    chosen: Sequence[Literal],
+    scores: Sequence[Number],
+    unknowns: Sequence[Number],
+) -> Literal:
+    """Return whether the class is certain of which it is said that it is chosen."""
+    return aig.any(
+        aig.both(is_class, is_certain(aig, index, scores, unknowns))
+        for index, is_class in enumerate(chosen)
     )
 
 

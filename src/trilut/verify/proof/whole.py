@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from trilut.verify.proof import specification
-from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
+from trilut.verify.proof.aig import TRUE, Aig, Literal
 from trilut.verify.proof.claim import Claim, Finding
 from trilut.verify.proof.design import Bit
 from trilut.verify.proof.inputs import Inputs, example_words, read_bits
 from trilut.verify.proof.pipeline import Pipeline
 from trilut.verify.proof.replay import NUM_WORDS, result_of
-from trilut.verify.proof.specification import Trit
 from trilut.verify.proof.stream import advance_bit
 from trilut.verify.proof.subject import Subject
 from trilut.verify.proof.sweep import Sweeper
@@ -112,7 +111,8 @@ def _expected(
         return {"out_trits": [plane for trit in trits for plane in trit]}
     head, interface = subject.head, subject.interface
     ends = list(accumulate(head.group_sizes, initial=0))
-    scores = [_score(aig, trits[first:last], head.score_bits) for first, last in pairwise(ends)]
+    groups = [trits[first:last] for first, last in pairwise(ends)]
+    scores = [specification.score(aig, group, head.score_bits) for group in groups]
     chosen = specification.first_highest(aig, scores)
     margins = [
         specification.margin_over(aig, score, [*scores[:index], *scores[index + 1 :]])
@@ -133,13 +133,8 @@ def _expected(
     if subject.gives_scores:
         ports["out_scores"] = [bit for score in scores for bit in score]
     if subject.gives_certain:
-        unknowns = [_num_unknown(aig, trits[a:b], head.score_bits) for a, b in pairwise(ends)]
-        ports["out_certain"] = [
-            aig.any(
-                aig.both(is_class, specification.is_certain(aig, index, scores, unknowns))
-                for index, is_class in enumerate(chosen)
-            )
-        ]
+        unknowns = [specification.num_unknown(aig, group, head.score_bits) for group in groups]
+        ports["out_certain"] = [specification.certain_answer(aig, chosen, scores, unknowns)]
     if subject.gives_set:
         sets = [specification.members(aig, best, scores, head.set_margin) for best in scores]
         ports["out_set"] = [
@@ -147,23 +142,6 @@ def _expected(
             for bits in zip(*sets, strict=True)
         ]
     return ports
-
-
-def _score(aig: Aig, trits: Sequence[Trit], width: int) -> list[Literal]:
-    """Return the sum of some trits, one after the other."""
-    total: list[Literal] = [FALSE] * width
-    for minus, plus in trits:
-        total = specification.signed_sum(aig, total, [aig.either(minus, plus), minus], width)
-    return total
-
-
-def _num_unknown(aig: Aig, trits: Sequence[Trit], width: int) -> list[Literal]:
-    """Return how many of some trits are UNKNOWN."""
-    total: list[Literal] = [FALSE] * width
-    for minus, plus in trits:
-        is_unknown = aig.both(minus ^ 1, plus ^ 1)
-        total = specification.signed_sum(aig, total, [is_unknown, FALSE], width)
-    return total
 
 
 def prove_results(subject: Subject, whole: Whole, reason: str = "") -> Claim:
