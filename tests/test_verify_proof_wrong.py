@@ -1,6 +1,7 @@
 """Designs that are wrong in ways that the prover was not written for: none of them is proven."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import pytest
@@ -29,7 +30,9 @@ NETLISTS = {name: random_netlist(4, **shape) for name, (shape, _) in SHAPES.item
 def designs(tmp_path_factory):
     return {
         name: write_verilog(
-            NETLISTS[name], tmp_path_factory.mktemp(name), HardwareOptions(**options)
+            NETLISTS[name],
+            tmp_path_factory.mktemp(name),
+            HardwareOptions(sums="generic", **options),
         )
         for name, (_, options) in SHAPES.items()
     }
@@ -43,7 +46,7 @@ class Edit:
     """
 
     pattern: str
-    by: str
+    by: str | Callable[[re.Match[str]], str]
     objection: str = ""
     design: str = "classes"
     count: int = 1
@@ -189,6 +192,18 @@ ENABLE = {
     # What is not valid need not enter: seen from the ports this is the same design.
     "enable of encoder: in_ready & in_valid": Edit(
         *instance("encoder", "en", "in_ready & in_valid")
+    ),
+    "of two bits": Edit(
+        r"trilut_top_argmax argmax \(.*?\);.*module trilut_top_argmax\b.*?endmodule",
+        lambda found: re.sub(
+            r"input en;\s+wire en;",
+            "input [1:0] en;",
+            found[0]
+            .replace(".en(in_ready)", ".en({in_features[0], in_ready})", 1)
+            .replace("if (en)", "if (en[0])")
+            .replace("decision_chosen };", "decision_chosen & en[1] };"),
+        ),
+        "Block 'argmax' is not enabled by 'advance'",
     ),
     "one register without": Edit(r"if \(en\) chosen <=", "chosen <=", NOT_TOGETHER),
     "one register inverted": Edit(r"if \(en\) chosen <=", "if (!en) chosen <=", NOT_TOGETHER),
@@ -447,6 +462,17 @@ REGISTERS = {
         r"reg more = 1'b0; always @(posedge clk) if (en) more <= chosen;\n"
         r"\1if (en) decision_chosen <= more;",
         "Bits of one result pass 3 and 4 registers",
+    ),
+    "a second bit of a flag": Edit(
+        r"module trilut_top_control\b.*?endmodule",
+        lambda found: re.sub(
+            r"if \(rst\) is_valid <= 1'h0;\s+else is_valid <= (\w+);",
+            r"is_valid <= turn[1]; "
+            r"always @(posedge clk) if (rst) turn[1] <= 1'b0; else turn[1] <= \1;",
+            re.sub(r"\bturn\b", "turn[0]", found[0])
+            .replace("reg turn[0] = 1'h0", "reg [1:0] turn = 2'h0"),
+        ),
+        r"Wire 'turn\[1\]' is a register that 'control' should not have",
     ),
     "a stage less": Edit(
         *in_module("layer_2", r"output reg (\[\d+:0\]) o\n(.*?)initial o = \S+;\s+"

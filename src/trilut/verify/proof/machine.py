@@ -36,6 +36,7 @@ class Machine:
         names: Sequence[str],
         unread: Container[Bit] = (),
     ):
+        self._block = block
         self.netlist = netlist
         named: set[Bit] = set()
         for name in names:
@@ -56,7 +57,19 @@ class Machine:
                 )
 
     def step(self, aig: Aig, known: Mapping[Bit, Literal]) -> "Step":
-        """Return one cycle, given the registers and the inputs."""
+        """Return one cycle, given the registers and the inputs.
+
+        Raises
+        ------
+        PipelineError
+            If a register is not given: it would pass for a wire.
+        """
+        for bit in self.netlist.registers:
+            if bit not in known:
+                raise PipelineError(
+                    f"{self.netlist.describe(bit)} is a register that {self._block!r} should not "
+                    "have"
+                )
         return Step(aig, self.netlist, known)
 
     def first(self, aig: Aig, names: Sequence[str]) -> dict[str, list[Literal]] | None:
