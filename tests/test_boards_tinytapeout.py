@@ -3,6 +3,7 @@
 import json
 import re
 import runpy
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -240,32 +241,48 @@ def digits():
     return train(data, TrainingConfig.for_dataset(data, **settings)).netlist
 
 
-@pytest.mark.slow
-@pytest.mark.sim
-@pytest.mark.synth
-@pytest.mark.parametrize("name", ["moons", "digits"])
-def test_chips_pass_their_own_tests_as_verilog_and_as_gates(tmp_path, name):
-    project = make_tinytapeout(
-        trilut.load(MOONS) if name == "moons" else digits(), tmp_path / "chip", author="Ada"
-    )
-    assert project.block.tiles == {"moons": "1x1", "digits": "8x2"}[name]
-    for simulator in SIMULATORS:
-        for arguments in ([], ["GATES=yes"]):
-            done = make(tmp_path / "chip" / "test", simulator, "clean", *arguments)
-            done = make(tmp_path / "chip" / "test", simulator, *arguments)
-            assert done.returncode == 0, done.stdout + done.stderr
-            assert "TESTS=3 PASS=3 FAIL=0 SKIP=0" in done.stdout
+@pytest.fixture(scope="module")
+def chips(tmp_path_factory):
+    made = {}
+
+    def chip(name):
+        if name not in made:
+            net = trilut.load(MOONS) if name == "moons" else digits()
+            directory = tmp_path_factory.mktemp(name) / "chip"
+            made[name] = make_tinytapeout(net, directory, author="Ada")
+        return made[name]
+
+    return chip
 
 
 @pytest.mark.slow
 @pytest.mark.sim
 @pytest.mark.synth
-def test_a_wrong_gate_is_seen(tmp_path):
-    make_tinytapeout(trilut.load(MOONS), tmp_path / "chip")
+@pytest.mark.parametrize("simulator", ["verilator", "icarus"])
+@pytest.mark.parametrize(("name", "tiles"), [("moons", "1x1"), ("digits", "8x2")])
+def test_chips_pass_their_own_tests_as_verilog_and_as_gates(chips, name, tiles, simulator):
+    if simulator not in SIMULATORS:
+        pytest.skip("iverilog is not on PATH")
+    project = chips(name)
+    assert project.block.tiles == tiles
+    count = len(vectors(project.directory))
+    for arguments in ([], ["GATES=yes"]):
+        done = make(project.directory / "test", simulator, *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"{count} vectors, all as the netlist says" in done.stdout
+        assert "TESTS=3 PASS=3 FAIL=0 SKIP=0" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.sim
+@pytest.mark.synth
+def test_a_wrong_gate_is_seen(chips, tmp_path):
+    shutil.copytree(chips("moons").directory, tmp_path / "chip")
     test = tmp_path / "chip" / "test"
-    cells = (test / "cells.v").read_text()
-    wrong = cells.replace("~(A | B)", "~(A & B)")
-    assert wrong != cells
-    (test / "cells.v").write_text(wrong)
+    netlist = (test / "gate_level_netlist.v").read_text()
+    wrong = netlist.replace("sky130_fd_sc_hd__nor2_1 ", "sky130_fd_sc_hd__nand2_1 ", 1)
+    assert wrong != netlist
+    (test / "gate_level_netlist.v").write_text(wrong)
     done = make(test, SIMULATORS[-1], "GATES=yes")
-    assert done.returncode != 0 or "FAIL=0" not in done.stdout
+    assert done.returncode != 0
+    assert re.search(r"\*\* test\.every_vector +FAIL ", done.stdout), done.stdout + done.stderr
