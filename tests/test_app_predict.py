@@ -151,8 +151,23 @@ def test_command_from_stdin_to_stdout(net, tmp_path, capsys, monkeypatch):
         "trilut: error: Answers on stdout are a table; with --json, name -o OUT.csv\n"
     )
     paths = [str(tmp_path / name) for name in ("net.trilut", "new.csv", "out.csv")]
+    monkeypatch.chdir(tmp_path)
+    assert main(["predict", *paths[:2], "-o", "-"]) == 0
+    assert list(csv.reader(capsys.readouterr().out.splitlines()))[1:] == expected(net, x)
+    assert not (tmp_path / "-").exists()
     assert main(["predict", *paths[:2], "-o", paths[2], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["rows"] == 20
+
+
+def test_nothing_on_stdout_for_a_file_that_is_refused(net, tmp_path, capsys):
+    trilut.save(net, tmp_path / "net.trilut")
+    empty = tmp_path / "empty.csv"
+    empty.write_text("")
+    assert main(["predict", str(tmp_path / "net.trilut"), str(empty)]) == 1
+    assert capsys.readouterr() == (
+        "",
+        f"trilut: error: {str(empty)!r} is empty, expected a header and samples\n",
+    )
 
 
 def test_features_that_somebody_has_prepared(net, tmp_path):

@@ -176,12 +176,25 @@ def test_latin_1_semicolons_and_decimal_commas(tmp_path):
     assert dataset.feature_names == ("Größe", "Gewicht")
     assert dataset.class_names == ("größer", "kleiner")
     assert set(whole(dataset)[0][:, 0]) == {1.5, -0.5, 10}
-    assert dataset.notes == (f"{str(path)!r} is not UTF-8, so it is read as Latin-1",)
+    assert dataset.notes == (
+        f"{str(path)!r} is not UTF-8, so it is read as Latin-1",
+        f"the label is the column 'Art' of {str(path)!r}; --label names another",
+    )
     path.write_text("\n".join(["x;y;k", *rows_of(["1,5;2;a", "1.234;2;b"])]))
     fails(
         f"Line 3 of {str(path)!r} has '1.234' in the column 'x', expected a finite number, "
         "or nothing if it is missing; others are numbers: see --drop and --categories",
         str(path),
+    )
+
+
+def test_notes_about_the_label(tmp_path):
+    name = table(tmp_path, "kind,x", *rows_of(["a,1", "b,2"]), "c,1")
+    assert load_dataset(name).notes == (
+        f"the label is the column 'x' of {name!r}; --label names another",
+    )
+    assert load_dataset(name, label="kind").notes == (
+        "too few samples for one in the test set: 'c'",
     )
 
 
@@ -211,7 +224,7 @@ def test_unnamed_column_that_numbers_the_rows(tmp_path):
     rows = [f"{row},{row % 5 / 2},{'ab'[row % 2]}" for row in range(100)]
     dataset = load_dataset(table(tmp_path, ",x,kind", *rows))
     assert dataset.feature_names == ("x",)
-    assert dataset.notes[0].endswith("table.csv': 'column_1' (numbers the rows)")
+    assert dataset.notes[1].endswith("table.csv': 'column_1' (numbers the rows)")
 
 
 def test_columns_in_the_name_of_a_table(tmp_path):

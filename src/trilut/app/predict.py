@@ -62,7 +62,7 @@ def predict_file(
         A table of text or a Parquet file with a column for each feature, by its name; other columns
         may hold anything. ``-`` is a table of text that is piped in.
     output : path, optional
-        The table of answers, which is there when it is complete; by default stdout.
+        The table of answers, which is there when it is complete; by default, or as ``-``, stdout.
     certain : bool
         Whether to say which answers no value of a missing feature could change.
     header : bool, optional
@@ -80,7 +80,7 @@ def predict_file(
     FormatError, DataError
         If the file cannot be read, lacks a column, or the answers cannot be written.
     """
-    output = None if output is None else Path(output)
+    output = None if output is None or str(output) == "-" else Path(output)
     path = Path(path)
     if netlist.encoder is None or netlist.head is None:
         raise cannot_classify(netlist)
@@ -94,8 +94,11 @@ def predict_file(
     counts = dict.fromkeys(["rows", "unknown", *["certain"] * certain], 0)
     with _writer(output) as write:
         extra = ["certain"] * certain + ["set"] * has_set
-        write([["class", "margin", "unknown", *extra, *(f"score {name}" for name in classes)]])
-        for block in read_blocks(path, kinds, header=header, progress=progress):
+        scores = [f"score {name}" for name in classes]
+        for number, block in enumerate(read_blocks(path, kinds, header=header, progress=progress)):
+            # Not before: of a file that is refused, nothing is on stdout.
+            if number == 0:
+                write([["class", "margin", "unknown", *extra, *scores]])
             if len(block) == 0:
                 continue
             samples = table_features(netlist, block)

@@ -282,7 +282,7 @@ def add_predict(commands: Any) -> None:
         metavar="OUT.csv",
         type=Path,
         help="table of answers: class, margin, unknown, prediction set (of a calibrated netlist), "
-        "scores; default: stdout",
+        "scores; default, or -: stdout",
     )
     parser.add_argument(
         "--certain",
@@ -299,7 +299,7 @@ def _predict(args: argparse.Namespace) -> None:
     from trilut.app.predict import predict_file
 
     netlist = trilut.load(args.net)
-    if args.output is None:
+    if args.output is None or str(args.output) == "-":
         if args.json:
             raise trilut.TrilutError("Answers on stdout are a table; with --json, name -o OUT.csv")
         predict_file(

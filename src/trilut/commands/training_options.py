@@ -60,7 +60,7 @@ def add_training_options(parser: argparse.ArgumentParser, *, is_single: bool = F
     size.add_argument(
         "--budget",
         metavar="N",
-        help="as many gates as this number of tables has room for, such as 1000lut4 or 2000lut6",
+        help="as many gates as have room in about so many LUTs, such as 1000lut4 or 2000lut6",
     )
     size.add_argument(
         "--fit",

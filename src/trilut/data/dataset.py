@@ -352,8 +352,18 @@ def table_dataset(
         tested,
         seed,
         categories=chosen.categories,
-        notes=chosen.notes,
+        notes=(*chosen.notes, *_untested(classes, tested.y)),
     )
+
+
+def _untested(classes: tuple[str, ...], y: Integers) -> list[str]:
+    """Say in a line which classes have no sample in a test set, if there is one."""
+    present = set(y.tolist())
+    absent = [name for number, name in enumerate(classes) if number not in present]
+    if not absent or not present:
+        return []
+    some = ", ".join(map(repr, absent[:5])) + ", …" * (len(absent) > 5)
+    return [f"too few samples for one in the test set: {some}"]
 
 
 def _class_column(table: Table, label: str) -> tuple[tuple[str, ...], Integers]:

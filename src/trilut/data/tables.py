@@ -382,6 +382,9 @@ def load_table(
     table = read_table(path, kinds, header=options.header, progress=progress)
     if len(table) == 0:
         raise DataError(f"{table.title!r} has a header but no samples")
+    if options.label is None:
+        note = f"the label is the column {label!r} of {table.title!r}; --label names another"
+        table = dataclasses.replace(table, notes=(*table.notes, note))
     # Columns to drop have not been read.
     chosen = dataclasses.replace(options, label=label, drop=())
     return table_dataset(name, table, chosen, seed)
