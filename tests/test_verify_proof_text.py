@@ -29,6 +29,13 @@ def test_what_the_generator_writes_is_read():
     check_text(MODULE % "assign y = s;\r\n")
 
 
+def test_a_parameter_may_be_computed_from_plain_numbers():
+    check_text(
+        "module top #(parameter P = 2) (input [P - 1:0] a, output y); localparam Q = P * 2 - 1; "
+        "assign y = a[0] + 1'b1; endmodule\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "objection"),
     [
@@ -73,6 +80,12 @@ def test_what_the_generator_writes_is_read():
         ("assign y = cell_0.x;", "a hierarchical name"),
         ("assign cell_0.x = s;", "a hierarchical name"),
         ("assign y = s . t;", "a hierarchical name"),
+        (r"wire \a`b = s;", r"the name '\\a`b', in which some tools see a directive"),
+        ("input signed [3:0] b; wire [3:0] b;",
+         "a signed port behind the header, of which tools forget the sign"),
+        *((text, "parameters both sized and computed, whose widths tools find in different ways")
+          for text in ("localparam Q = 3'd7 + 3'd7;", "localparam Q = P - 1;",
+                       "localparam Q = 1, R = (Q) * 2'd3;", "CELL #(.INIT(3'd5 + P)) c (.A(s));")),
         (r"\$_NOT_ n (.A(s), .Y(y));",
          r"the name '\\$_NOT_', which Yosys may take for one of its own cells"),
         *((f"{word} x;", f"'{word}', which the proof does not read")

@@ -34,7 +34,12 @@ _OPENING, _CLOSING = frozenset({"begin", "case"}), frozenset({"end", "endcase"})
 _IN_PROCESSES = frozenset({"if", "else", "default", *_OPENING, *_CLOSING})
 _OUTSIDE = frozenset({"module", "endmodule", "input", "output", "wire", "reg", "signed"})
 _OUTSIDE |= {"parameter", "localparam", "assign", "always", "initial"}
+# Where the values of parameters end that are not in parentheses.
+_SEMICOLON = -1
+_OPERANDS = frozenset({"name", "escaped", "number"})
 _UNDEFINED = frozenset("xz?")
+# Some tools keep the carry of sized numbers if a parameter is computed from them.
+_CARRYING = frozenset({"+", "-", "*"})
 # Comments that are known to be obeyed by some tool.
 _PRAGMA = re.compile(
     r"(?://|/\*)\s*(?:(?:\w+\s+)?(?:translate|synthesis|coverage)_o(?:n|ff)\b"
@@ -75,6 +80,12 @@ class _Reader:
         self._in_register = False
         self._in_process = False
         self._depth = 0
+        self._parentheses = 0
+        # After how many parentheses the values of parameters end; some are sized or computed.
+        self._parameters_end: int | None = None
+        self._parameters: set[str] = set()
+        # Of a port that is declared behind the header of its module.
+        self._in_port = False
 
     def take(self, kind: str, text: str) -> str:
         """Take the next token, and return what speaks against it."""
@@ -92,6 +103,7 @@ class _Reader:
                 objection = self._mark(text)
             else:
                 objection = _value(kind, text)
+        objection = objection or self._parameter(kind, text)
         self._kind, self._text = kind, text
         return objection
 
@@ -110,10 +122,33 @@ class _Reader:
             )
         elif text == "reg":
             self._in_register = True
+        elif text in ("input", "output"):
+            self._in_port = not self._parentheses
+        elif text == "signed" and self._in_port:
+            return "a signed port behind the header, of which tools forget the sign"
+        elif text in ("parameter", "localparam") and self._parameters_end is None:
+            self._parameters_end = _SEMICOLON
         elif text in _OPENING:
             self._depth += 1
         elif text in _CLOSING:
             self._depth -= 1
+        return ""
+
+    def _parameter(self, kind: str, text: str) -> str:
+        """Look at the value of a parameter."""
+        self._parentheses += (text == "(") - (text == ")")
+        if text == "#":
+            self._parameters_end = self._parentheses
+        if self._parameters_end is None:
+            return ""
+        if text == ";" or (text == ")" and self._parentheses == self._parameters_end):
+            self._parameters_end = None
+        elif kind == "number" and "'" in text:
+            self._parameters.add("sized")
+        elif text in _CARRYING and (self._kind in _OPERANDS or self._text in (")", "}")):
+            self._parameters.add("computed")
+        if len(self._parameters) > 1:
+            return "parameters both sized and computed, whose widths tools find in different ways"
         return ""
 
     def _expect(self, tokens: Sequence[str], otherwise: str) -> None:
@@ -122,7 +157,7 @@ class _Reader:
 
     def _mark(self, text: str) -> str:
         if text in (";", ")"):
-            self._in_register = False
+            self._in_register = self._in_port = False
         elif text == "=":
             if self._in_process:
                 return "a blocking assignment in a clocked process"
@@ -159,6 +194,8 @@ def _value(kind: str, text: str) -> str:
             return "an attribute, which some tools obey"
         case "system" if text not in ("$signed", "$unsigned"):
             return f"{text!r}, which the proof does not read"
+        case "escaped" if "`" in text:
+            return f"the name {text!r}, in which some tools see a directive"
         case "escaped" if text.startswith("\\$"):
             return f"the name {text!r}, which Yosys may take for one of its own cells"
         case "other":
