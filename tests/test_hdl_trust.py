@@ -12,6 +12,9 @@ from trilut.errors import NetlistError
 from trilut.hdl import HardwareOptions, write_verilog
 from trilut.hdl.argmax import Argmax, DifferenceArgmax
 from trilut.sim import ENGINES, build_rtl, classify, verify_rtl
+from trilut.synth import load_target
+from trilut.verify import verify_design
+from trilut.verify.mapped import map_design
 from trilut.verify.proof.formal import prove_design
 
 TRUST = {"certain": True, "prediction_set": True}
@@ -170,6 +173,32 @@ def test_a_wrong_certain_or_set_is_refuted(tmp_path, old, new, objection):
     result = prove_design(net, design, tmp_path)
     assert not result.passed
     assert result.objection.startswith(objection)
+
+
+@pytest.mark.slow
+@pytest.mark.synth
+@pytest.mark.sim
+@pytest.mark.parametrize(("target", "num_classes"), [("ecp5", 2), ("ice40", 3), ("asic", 3)])
+def test_mapped_designs_say_what_is_certain_and_sets(tmp_path, target, num_classes):
+    net = circuit(num_classes, num_outputs=31)
+    options = HardwareOptions(**TRUST, sums=load_target(target).sums)
+    design = write_verilog(net, tmp_path, options)
+    samples = vectors(net, 300)
+    decisions = classify(net, samples, certain=True)
+    assert decisions.certain.any()
+    assert len(set(decisions.members.sum(axis=1))) > 1
+    result = verify_design(
+        design, work=tmp_path, levels=["rtl", "mapped"], target=target, num_random=300
+    )
+    assert result.passed
+    mapped = result.levels[1].finding
+    assert mapped.target == target
+    assert mapped.cells.startswith("proven equal to the RTL in every cycle: ")
+    # The ports of the cells themselves, in a model of its own.
+    cells = map_design(design, load_target(target), tmp_path / "cells")
+    results = build_rtl(net, cells, out=tmp_path / "model").results(samples)
+    assert np.array_equal(results["certain"][:, 0], decisions.certain)
+    assert np.array_equal(results["set"], decisions.members)
 
 
 def test_what_a_netlist_cannot_tell_is_refused(tmp_path):
