@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 STAMP_ALL := $(VENV)/.installed-all
 
-.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-loading bench-trust bench-asic bench-peers results
+.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-loading bench-trust bench-asic bench-tapeout bench-peers results
 
 help:
 	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
@@ -19,6 +19,7 @@ help:
 	@echo "  bench-pareto    area against accuracy: plain, area in the loss, pruned, binary (it can be interrupted)"
 	@echo "  bench-fit       digits and MNIST trained, then placed and routed on an iCE40UP5K with a loader"
 	@echo "  bench-asic      three designs in standard cells of three libraries, beside OpenSTA (half an hour)"
+	@echo "  bench-tapeout   cells and flip-flops of Moons and digits as chips, by pipeline (minutes)"
 	@echo "  bench-groupsum  LUTs and frequency of sums of trits"
 	@echo "  bench-emission  time and memory of Verilog output up to 512K gates"
 	@echo "  bench-training  time of a training step, and accuracies (hours; it can be interrupted)"
@@ -72,8 +73,8 @@ $(STAMP_ALL): $(STAMP)
 test-all: lint $(STAMP_ALL)
 	$(BIN)/pytest
 
-bench: bench-sim bench-area bench-asic bench-groupsum bench-emission bench-estimate bench-verification \
-  bench-mutants bench-missing bench-loading bench-trust bench-tables bench-pareto bench-fit bench-training
+bench: bench-sim bench-area bench-asic bench-tapeout bench-groupsum bench-emission bench-estimate \
+  bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-pareto bench-fit bench-training
 
 bench-area: $(STAMP)
 	$(BIN)/python benchmarks/area.py
@@ -102,6 +103,14 @@ bench-fit: $(STAMP)
 
 bench-asic: $(STAMP)
 	$(BIN)/python benchmarks/asic.py
+
+TAPEOUT := build/bench-tapeout
+
+bench-tapeout: $(STAMP)
+	$(BIN)/trilut train moons --resume -o $(TAPEOUT)/moons
+	$(BIN)/trilut train digits --wiring learned --layers 800 --bits 4 --steps 300 --batch 128 \
+	  --learning-rate 0.05 --resume -o $(TAPEOUT)/digits
+	$(BIN)/python benchmarks/tapeout.py $(TAPEOUT)/moons/net.trilut $(TAPEOUT)/digits/net.trilut -o $(TAPEOUT)
 
 bench-groupsum: $(STAMP)
 	$(BIN)/python benchmarks/groupsum.py
