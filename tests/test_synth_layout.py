@@ -10,7 +10,7 @@ from trilut.cli import main
 from trilut.errors import FormatError, ToolError
 from trilut.report.layout import draw_layout
 from trilut.synth.asic import layout
-from trilut.synth.asic.layout import lay_out, measure_wires
+from trilut.synth.asic.layout import enlarge_lone_pins, lay_out, measure_wires
 
 MOONS = Path(__file__).parent / "regression" / "ternary_two_classes.trilut"
 DEF = """\
@@ -59,6 +59,17 @@ def test_length_of_wires():
 def test_a_layout_that_is_none(old, message):
     with pytest.raises(FormatError, match=f"^{re.escape(message)}$"):
         measure_wires(DEF.replace(f"\n{old}", "\n#"))
+
+
+def test_only_pins_without_a_wire_grow():
+    pin = "- {0} + NET {0}\n  + LAYER metal2 ( -{1} -{1} ) ( {1} {1} )\n  + PLACED ( 0 0 ) N ;\n"
+    nets = DEF.replace("END NETS", "- lone\n  ( PIN lone ) ;\nEND NETS")
+    supply = pin.format("vdd", 80)
+    before = pin.format("a", 15) + pin.format("lone", 15) + supply
+    after = pin.format("a", 15) + pin.format("lone", 25) + supply
+    assert enlarge_lone_pins(f"{nets}PINS 3 ;\n{before}END PINS\n") == (
+        f"{nets}PINS 3 ;\n{after}END PINS\n"
+    )
 
 
 def test_a_picture(tmp_path):
