@@ -42,6 +42,9 @@ class Design(VerilogModule):
     plans: Sequence[LayerPlan]
     classifier: "Classifier | None" = None
 
+    def __repr__(self) -> str:
+        return f"<Design {self.top!r} in {str(self.path)!r}, {self.interface.latency} cycles>"
+
     @property
     def specification(self) -> Netlist:
         """What it must compute: the netlist without the encoder or the head that it leaves out."""

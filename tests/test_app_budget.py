@@ -39,7 +39,7 @@ def test_budget_is_a_number_of_tables(text, budget):
 def test_text_that_is_no_budget(text):
     with pytest.raises(
         TrilutError,
-        match=f"^Budget {re.escape(repr(text))} is no number of tables like 1000lut4 or 2000lut6$",
+        match=f"^Budget {re.escape(repr(text))} is no number of LUTs like 1000lut4 or 2000lut6$",
     ):
         parse_budget(text)
 

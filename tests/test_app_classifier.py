@@ -255,9 +255,28 @@ def test_effort_and_budget_are_those_of_the_command(monkeypatch):
     assert {each["layers"] for each in tried} == {(12, 12)}
     assert clf.netlist_.provenance["budget"]["luts"] == 300
     assert clf.score(x, y) > 0.5
-    message = r"^Budget 'small' is no number of tables like 1000lut4 or 2000lut6$"
-    with pytest.raises(ValueError, match=message):
-        TrilutClassifier(budget="small").fit(x, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"budget": "small"}, "Budget 'small' is no number of LUTs like 1000lut4 or 2000lut6"),
+        ({"budget": 500}, "Budget 500 is no number of LUTs like 1000lut4 or 2000lut6"),
+        ({"effort": "fast"}, "Effort is 'fast', expected one of quick, normal, best"),
+        (
+            {"effort": "fast", "budget": "300lut4"},
+            "Effort is 'fast', expected one of quick, normal, best",
+        ),
+        (
+            {"layers": 64},
+            "Setting 'layers' is 64, expected the gates of each layer, as in (64, 32)",
+        ),
+    ],
+)
+def test_parameters_that_cannot_be_used(parameters, message):
+    x, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        TrilutClassifier(**parameters).fit(x, y)
 
 
 def test_settings_of_the_training_by_name():
@@ -281,6 +300,8 @@ def test_not_fitted_yet(method, tmp_path):
 
 def test_verilog_of_the_circuit(fitted, tmp_path):
     design = fitted.to_verilog(str(tmp_path / "rtl"))
+    path = str(tmp_path / "rtl" / "trilut_top.v")
+    assert repr(design) == f"<Design 'trilut_top' in {path!r}, {design.interface.latency} cycles>"
     assert design.path == tmp_path / "rtl" / "trilut_top.v"
     assert design.path.exists()
 

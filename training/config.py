@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from trilut.circuit.head import Head
 from trilut.training.errors import TrainingError
@@ -109,7 +109,15 @@ class TrainingConfig:
         ----------
         effort : str
             How long to train on a table; see :mod:`trilut.training.settings.tables`.
+
+        Raises
+        ------
+        TrainingError
+            If the effort or a setting is none.
         """
+        if effort not in get_args(Effort):
+            efforts = ", ".join(get_args(Effort))
+            raise TrainingError(f"Effort is {effort!r}, expected one of {efforts}")
         defaults = dataset_settings(
             dataset.name,
             len(dataset.train),

@@ -1,5 +1,6 @@
 """The settings that every training has, whatever its recipe and its wiring."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -48,6 +49,11 @@ class Network(Settings):
     )
 
     def __post_init__(self) -> None:
+        if not isinstance(self.layers, Iterable):
+            raise TrainingError(
+                f"Setting 'layers' is {self.layers!r}, "
+                "expected the gates of each layer, as in (64, 32)"
+            )
         object.__setattr__(self, "layers", tuple(self.layers))
         super().__post_init__()
 

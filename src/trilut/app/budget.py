@@ -58,9 +58,9 @@ def parse_budget(text: str) -> Budget:
     TrilutError
         If it is none.
     """
-    match = _TEXT.fullmatch(text.strip())
+    match = _TEXT.fullmatch(str(text).strip())
     if match is None or int(match[1]) == 0:
-        raise TrilutError(f"Budget {text!r} is no number of tables like 1000lut4 or 2000lut6")
+        raise TrilutError(f"Budget {text!r} is no number of LUTs like 1000lut4 or 2000lut6")
     return Budget(int(match[1]), _UNIT_PARTS[match[2]])
 
 
