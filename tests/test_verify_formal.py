@@ -203,6 +203,24 @@ def test_a_head_that_is_not_recognised_may_be_too_much(design, tmp_path, monkeyp
     )
 
 
+def test_inputs_that_are_outputs_enter_the_sums_by_any_ports(tmp_path):
+    # The outputs are inputs 4, 5 and 1, which the block of the sums gets by two ports.
+    netlist = random_netlist(963, num_inputs=6, num_gates=9, num_outputs=3, num_classes=3)
+    design = write_verilog(netlist, tmp_path, HardwareOptions(pipeline=1))
+    assert prove_design(netlist, design, tmp_path).passed
+
+
+def test_packets_that_no_gate_changes_are_not_called_wrong(tmp_path):
+    netlist = random_netlist(337, num_inputs=2, num_gates=1, num_outputs=3)
+    design = write_verilog(netlist, tmp_path, HardwareOptions(pipeline=1, axi_beat_bits=32))
+    result = prove_design(netlist, design, tmp_path)
+    assert result.is_open
+    assert result.objection == (
+        "Block 'control' has no port 'i'; by its ports alone: AXI4-Streams and a port for the "
+        "margin are not looked at"
+    )
+
+
 def test_a_constant_design_is_proven(tmp_path):
     net = load(Path(__file__).parent / "regression" / "constant_outputs.trilut")
     for scores in (False, True):

@@ -11,7 +11,7 @@ from trilut.circuit.reach import possible_values, reachable_rows
 from trilut.verify.proof import specification
 from trilut.verify.proof.aig import FALSE, Aig, Literal
 from trilut.verify.proof.claim import Claim, Finding
-from trilut.verify.proof.design import Bit, PipelineError
+from trilut.verify.proof.design import Bit, PipelineError, ShapeError
 from trilut.verify.proof.fabric import Fabric
 from trilut.verify.proof.inputs import read_integer
 from trilut.verify.proof.loader import check_loader
@@ -114,6 +114,8 @@ def prove_gates(subject: Subject, fabric: Fabric) -> Claim:
     ------
     PipelineError
         If the design is no pipeline.
+    ShapeError
+        If it is not known which trit is which.
     """
     pipeline, sweeper, netlist = fabric.pipeline, fabric.sweeper, subject.netlist
     for bit in fabric.outputs.values():
@@ -132,6 +134,8 @@ def prove_gates(subject: Subject, fabric: Fabric) -> Claim:
         expected = fabric.nets[fabric.entering[output]][plane]
         example = sweeper.difference(expected, pipeline.literal(bit))
         if example is not None:
+            if fabric.is_split:
+                raise ShapeError("Which output enters which of several ports is not known")
             text = f"Output {output} of the gates is wrong"
             return Claim("gates", Finding.REFUTED, text, explain(subject, fabric, example))
     if netlist.head is None:

@@ -40,6 +40,8 @@ class Fabric:
         drives is left out if the block does not read it: Yosys removes the logic before it.
     first_of_design : int
         The first node of the graph that may be one of the design.
+    is_split : bool
+        Whether they enter by several ports, in an order that need not be theirs.
     """
 
     aig: Aig
@@ -50,6 +52,7 @@ class Fabric:
     entering: Sequence[int]
     outputs: Mapping[int, Bit]
     first_of_design: int
+    is_split: bool
 
 
 def build_fabric(subject: Subject) -> Fabric:
@@ -73,7 +76,10 @@ def build_fabric(subject: Subject) -> Fabric:
     block = "groupsum" if subject.netlist.head else "control"
     entering = _nets_entering(subject, len(subject.wiring(block)))
     outputs = _used_outputs(subject, pipeline, block)
-    return Fabric(aig, Sweeper(aig), inputs, nets, pipeline, entering, outputs, first_of_design)
+    is_split = len(subject.data_ports(block)) > 1
+    return Fabric(
+        aig, Sweeper(aig), inputs, nets, pipeline, entering, outputs, first_of_design, is_split
+    )
 
 
 def _nets_entering(subject: Subject, num_bits: int) -> list[int]:

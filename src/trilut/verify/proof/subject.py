@@ -125,12 +125,16 @@ class Subject:
 
         Raises
         ------
+        ShapeError
+            If there is no such port: what passes all modules unchanged has other names.
         PipelineError
-            If there is no such port, or nothing is connected to it.
+            If nothing is connected to it.
         """
         inner = self.block(block).ports.get(port)
         outer = self.main.blocks[self.blocks[block]].get(port)
-        if inner is None or outer is None or len(inner) != len(outer):
+        if inner is None:
+            raise ShapeError(f"Block {block!r} has no port {port!r}")
+        if outer is None or len(inner) != len(outer):
             raise PipelineError(f"Port {port!r} of block {block!r} is not connected")
         return outer
 
@@ -146,14 +150,20 @@ class Subject:
             if self.main.ports[port] != self.pins(block, inner):
                 raise PipelineError(f"Port {port!r} is not wired to {inner!r} of block {block!r}")
 
+    def data_ports(self, block: str) -> list[str]:
+        """Return the ports by which data enter a block."""
+        return [
+            port
+            for port, direction in self.block(block).directions.items()
+            if direction == "input" and port not in _CONTROL_PORTS
+        ]
+
     def wiring(self, block: str) -> list[tuple[Bit, Bit]]:
         """Return the bits by which data enter a block, as it sees them and as the top does."""
-        netlist = self.block(block)
         return [
             pair
-            for port, direction in netlist.directions.items()
-            if direction == "input" and port not in _CONTROL_PORTS
-            for pair in zip(netlist.ports[port], self.pins(block, port), strict=True)
+            for port in self.data_ports(block)
+            for pair in zip(self.block(block).ports[port], self.pins(block, port), strict=True)
         ]
 
     def through(
