@@ -108,6 +108,7 @@ class TestTools:
         assert main(["layout", str(MOONS), "-o", str(out), "--pipeline", "16"]) == 0
         printed = capsys.readouterr().out
         assert "as abstracts: outlines and pins, no transistors" in printed
+        assert re.search(r"DRC of wires and pins +│ clean ", printed), printed
         assert "the circuit read back matches the netlist" in printed
         assert {"layout.def", "layout.json", "layout.mag", "layout.png", "lvs.txt"} <= {
             path.name for path in out.iterdir()
