@@ -182,7 +182,9 @@ def design_benches(name, options, document, directory):
     path = directory / f"{name}.trilut"
     path.write_text(json.dumps(document))
     circuit = independent.read(path.read_bytes())
-    assert main(["verilog", str(path), "-o", str(directory), "--top", name, *options]) == 0
+    # Portable, because there is nothing but the file: no models of the cells of a part.
+    portable = ["--target", "generic", "--top", name, *options]
+    assert main(["verilog", str(path), "-o", str(directory), *portable]) == 0
     margins = [None]
     if "--margin-port" in options:
         width = (2 * max(circuit.head["group_sizes"])).bit_length()

@@ -127,7 +127,7 @@ def test_correct_design_passes(built):
     assert result.passed
     assert dict(result.num_checked) == {
         "random": 400,
-        "threshold": 4,
+        "threshold": 6,
         "missing": 43,
         "corner": 2,
     }

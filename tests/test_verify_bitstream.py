@@ -91,7 +91,7 @@ def test_the_bench_of_a_chip_knows_where_results_lie(tmp_path, num_classes):
     net = random_netlist(
         4, num_inputs=9, num_gates=30, num_outputs=12, num_classes=num_classes, with_encoder=True
     )
-    design = write_verilog(net, tmp_path, HardwareOptions(axi_beat_bits=8))
+    design = write_verilog(net, tmp_path, HardwareOptions(axi_beat_bits=8, sums="generic"))
     interface = design.interface
     # Class, margin and unknown have fewer bits than the bytes that they stand in.
     assert num_classes == 0 or all(port.width % 8 for port in interface.outputs)
