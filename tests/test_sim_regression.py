@@ -144,7 +144,7 @@ def test_correct_design_passes(built):
     assert result.simulator == f"{simulator.name} {simulator.version}"
     assert lines == [
         f"Building with {simulator.name} {simulator.version}",
-        "Simulating 449 vectors",
+        "Simulating 451 vectors",
     ]
 
 
