@@ -107,7 +107,7 @@ def test_other_shapes_in_simulation(hand, tmp_path, name):
     text, latency = RIGHT[name]
     design = hand(text, latency)
     vectors = np.random.default_rng(0).integers(-1, 2, (200, 2)).astype(np.int8)
-    simulator = find_simulator("icarus")
+    simulator = find_simulator()
     assert verify_rtl(MINIMUM, design, vectors, out=tmp_path, simulator=simulator).passed
 
 
@@ -173,7 +173,7 @@ def test_logic_without_a_clock(hand, tmp_path, as_gates):
 @pytest.mark.sim
 def test_logic_without_a_clock_in_simulation(hand, tmp_path):
     vectors = np.random.default_rng(0).integers(-1, 2, (100, 2)).astype(np.int8)
-    simulator = find_simulator("icarus")
+    simulator = find_simulator()
 
     def simulate(text):
         return verify_rtl(
@@ -200,7 +200,6 @@ def test_logic_without_a_clock_in_simulation(hand, tmp_path):
 def test_gates_alone(tmp_path, capsys):
     save(NET, tmp_path / "net.trilut")
     command = ["verify", str(tmp_path / "net.trilut"), "--rtl", str(tmp_path), "--random", "50"]
-    command += ["--simulator", "icarus"]
     design = write_logic(NET, tmp_path)
     assert main(command) == 0
     assert f"sha256 {design.sha256[:16]}…" in capsys.readouterr().out

@@ -7,7 +7,7 @@ from pathlib import Path
 from trilut.app.console import stages, tell_missing
 from trilut.app.synth import synthesize_netlist
 from trilut.circuit.netlist import Netlist
-from trilut.extras import missing
+from trilut.extras import missing, require
 from trilut.files import make_directory, write_atomically
 from trilut.hdl.options import HardwareOptions
 from trilut.report.layout import PICTURE_MODULES, draw_layout
@@ -19,7 +19,7 @@ __all__ = ["make_layout"]
 
 def make_layout(
     netlist: Netlist,
-    output: Path,
+    output: str | Path,
     options: HardwareOptions | None = None,
     *,
     settings: SynthesisSettings | None = None,
@@ -34,13 +34,15 @@ def make_layout(
     ToolError
         If a tool is missing or fails.
     """
+    require("amaranth")
     check_layout_tools()
     tell_missing("The picture", *PICTURE_MODULES)
     target = load_target(f"asic:{LIBRARY}")
     shaped = (options or HardwareOptions()).for_part(target.sums)
     wanted = settings or SynthesisSettings(timeout=3600)
+    output = make_directory(Path(output))
     with stages() as show:
-        synthesize_netlist(netlist, target, shaped, make_directory(output), wanted, show)
+        synthesize_netlist(netlist, target, shaped, output, wanted, show)
         stage = show.start("layout")
         layout = lay_out(
             output / "mapped.v", shaped.top, output, timeout=wanted.timeout, progress=stage.step
