@@ -81,7 +81,7 @@ def random_network(
         a.append(rng.choice(previous, width))
         b.append(rng.choice(previous, width))
         previous = np.arange(first, first + width)
-    return Netlist(
+    return Netlist.of_gates(
         encoder.num_trits,
         rng.choice([-1, 0, 1] if valence == 3 else [-1, 1], (sum(widths), valence**2)),
         np.concatenate(a),

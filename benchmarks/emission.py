@@ -40,7 +40,7 @@ def random_netlist(num_gates: int) -> Netlist:
     sources = [rng.integers(*layer, (2, width)) for layer in layers[:DEPTH]]
     a, b = np.concatenate(sources, axis=1)
     tables = rng.integers(-1, 2, (num_gates, 9)).astype(np.int8)
-    return Netlist(NUM_INPUTS, tables, a, b, np.arange(*layers[DEPTH]), name="random")
+    return Netlist.of_gates(NUM_INPUTS, tables, a, b, np.arange(*layers[DEPTH]), name="random")
 
 
 def measure(num_gates: int, *, optimized: bool) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def write_netlist(path: Path, columns: int) -> None:
     own = columns + np.arange(200)
     threshold = np.full(columns, 128)
     trilut.save(
-        trilut.Netlist(
+        trilut.Netlist.of_gates(
             columns,
             generator.integers(-1, 2, (200, 9), dtype=np.int8),
             generator.integers(0, own),

@@ -36,7 +36,9 @@ def layered(width: int, *, num_inputs: int = 2352, valence: int = 3, seed: int =
     a, b = np.concatenate(reads, axis=1)
     values = [-1, 1] if valence == 2 else [-1, 0, 1]
     table = rng.choice(values, (4 * width, valence**2))
-    return Netlist(num_inputs, table, a, b, np.arange(starts[-2], starts[-1]), valence=valence)
+    return Netlist.of_gates(
+        num_inputs, table, a, b, np.arange(starts[-2], starts[-1]), valence=valence
+    )
 
 
 def image_netlist(width: int, *, valence: int = 3) -> Netlist:
@@ -53,7 +55,7 @@ def image_netlist(width: int, *, valence: int = 3) -> Netlist:
         missing=0 if valence == 3 else -1,
     )
     head = Head(tuple("0123456789"), (width // 10,) * 10)
-    return Netlist(
+    return Netlist.of_gates(
         *(net.num_inputs, net.table, net.a, net.b, net.outputs[: width // 10 * 10]),
         valence=valence,
         encoder=encoder,
@@ -65,7 +67,7 @@ def moons_netlist() -> Netlist:
     net = layered(64, num_inputs=6)
     features = tuple(Feature(name, 8, scale=40, offset=100) for name in "xy")
     low = np.array([60, 100, 150] * 2)
-    return Netlist(
+    return Netlist.of_gates(
         *(6, net.table, net.a, net.b, net.outputs),
         encoder=Encoder(features, [0, 0, 0, 1, 1, 1], low, low + 20),
         head=Head(("upper", "lower"), (32, 32)),
@@ -275,7 +277,7 @@ def measure_end_to_end(width: int, directory: Path) -> dict[str, object]:
     """Compare with the rival on a binary netlist of the same shape, from booleans to sums."""
     binary = image_netlist(width, valence=2)
     ternary = image_netlist(width)
-    bare = Netlist(
+    bare = Netlist.of_gates(
         *(binary.num_inputs, binary.table, binary.a, binary.b, binary.outputs), valence=2
     )
     size = len(binary.outputs) // 10

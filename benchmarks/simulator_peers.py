@@ -70,7 +70,7 @@ def as_netlist(arrays: dict[str, np.ndarray], like: Netlist) -> Netlist:
     # Gate n of difflogic has its value for inputs (0, 0) in the highest of four bits.
     table = 2 * (gate[:, None] >> np.array([3, 2, 1, 0]) & 1) - 1
     outputs = np.arange(first, first + len(parts["a"][-1]))
-    return Netlist(
+    return Netlist.of_gates(
         *(like.num_inputs, table, a, b, outputs),
         valence=2,
         encoder=like.encoder,

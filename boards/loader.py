@@ -3,6 +3,7 @@
 from enum import Enum
 from typing import Any
 
+import numpy as np
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.data import ArrayLayout, StructLayout
@@ -59,6 +60,7 @@ class VectorLoader(wiring.Component):
         self.encoder = encoder
         self._bits = max(feature.bits for feature in encoder.features)
         self._has_seen = any(feature.seen is not None for feature in encoder.features)
+        self._is_missing_mixed = len(np.unique(encoder.missing)) > 1
         self._entry = StructLayout(
             {
                 "last": 1,
@@ -66,6 +68,7 @@ class VectorLoader(wiring.Component):
                 "low": self._bits + 1,
                 "high": self._bits + 1,
                 **({"least": self._bits, "most": self._bits} if self._has_seen else {}),
+                **({"missing": 1} if self._is_missing_mixed else {}),
             }
         )
         self._order = sorted(used, key=lambda trit: (encoder.feature[trit], trit))
@@ -97,6 +100,11 @@ class VectorLoader(wiring.Component):
                     "low": self._code(feature, self.encoder.low[trit]),
                     "high": self._code(feature, self.encoder.high[trit]),
                     **(self._seen(feature) if self._has_seen else {}),
+                    **(
+                        {"missing": -int(self.encoder.missing[trit])}
+                        if self._is_missing_mixed
+                        else {}
+                    ),
                 }
                 for trit in trits
             ] or [{"last": 0, "emit": 0, "low": 0, "high": 0}]
@@ -174,6 +182,8 @@ class VectorLoader(wiring.Component):
         if self._has_seen:
             present = present & (code >= step.least) & (code <= step.most)
         minus = present & (code < step.low)
-        if self.encoder.missing == -1:
+        if self._is_missing_mixed:
+            minus = minus | (step.missing & ~present)
+        elif self.encoder.missing.any():
             minus = minus | ~present
         return Cat(minus, present & (code >= step.high))

@@ -19,7 +19,7 @@ AND, OR = NAMED_GATES["and"], NAMED_GATES["or"]
 
 def majority() -> Netlist:
     """Return (x and y) or (z and (x or y)) of the inputs x, y, z = 0, 1, 2."""
-    return Netlist(
+    return Netlist.of_gates(
         num_inputs=3,
         table=np.stack([AND, OR, AND, OR]),
         a=np.array([0, 0, 2, 3]),

@@ -85,13 +85,11 @@ class FeatureEncoder(wiring.Component):
             comparators = _SplitComparators(m, self)
         present = self._counting(present, comparators)
         trits = []
-        thresholds = zip(
-            encoder.feature.tolist(), encoder.low.tolist(), encoder.high.tolist(), strict=True
-        )
-        for feature, low, high in thresholds:
+        columns = (encoder.feature, encoder.low, encoder.high, encoder.missing)
+        for feature, low, high, missing in np.stack(columns, axis=1).tolist():
             plus = present[feature] & comparators.reaches(feature, high)
             minus = present[feature] & ~comparators.reaches(feature, low)
-            trits.append(Cat(minus if encoder.missing == 0 else minus | ~present[feature], plus))
+            trits.append(Cat(minus | ~present[feature] if missing else minus, plus))
         if not self.registered:
             m.d.comb += self.o.as_value().eq(Cat(trits))
             return m

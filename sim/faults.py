@@ -177,9 +177,9 @@ def inject(netlist: Netlist, faults: Iterable[NetFault]) -> Netlist:
     return dataclasses.replace(
         netlist,
         table=tables if netlist.valence == 3 else tables[:, [0, 2, 6, 8]],
-        a=np.concatenate([inputs, nets[netlist.a]]),
-        b=np.concatenate([inputs, nets[netlist.b]]),
+        sources=np.concatenate([np.stack([inputs, inputs], axis=1), nets[netlist.sources]]),
         outputs=nets[netlist.outputs],
+        kinds=np.full(netlist.num_inputs + len(tables), netlist.valence, dtype=np.int8),
     )
 
 

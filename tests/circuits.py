@@ -1,9 +1,11 @@
 """Small circuits for the tests."""
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trilut import Encoder, Feature, Head, Netlist
 from trilut.circuit.gates import NAMED_GATES
@@ -14,6 +16,7 @@ from trilut.circuit.interface import (
     input_ports,
     output_ports,
 )
+from trilut.circuit.kinds import Kind
 from trilut.circuit.monotone import project
 
 
@@ -32,7 +35,7 @@ def random_netlist(
     rng = np.random.default_rng(seed)
     own = num_inputs + np.arange(num_gates)
     choices = [-1, 1] if valence == 2 else [-1, 0, 1]
-    return Netlist(
+    return Netlist.of_gates(
         num_inputs,
         rng.choice(choices, (num_gates, valence**2)).astype(np.int8),
         rng.integers(0, own),
@@ -43,6 +46,68 @@ def random_netlist(
         head=_head(num_classes, num_outputs) if num_classes else None,
         name=name,
     )
+
+
+def random_nodes(
+    seed: int,
+    *,
+    num_inputs: int,
+    num_gates: int,
+    num_outputs: int,
+    num_classes: int = 0,
+    scores: bool = False,
+    with_encoder: bool = False,
+    shapes: tuple[str, ...] = ("bbbbbb", "ttt", "ttbb", "tt", "bt", "b", "t", "bbbb", "bbbbb"),
+) -> Netlist:
+    """Return a random DAG of bits and trits whose gates read what a shape says, as far as it goes.
+
+    Half of the inputs are bits. With scores the last gates are scores, one for each output.
+    """
+    rng = np.random.default_rng(seed)
+    kinds = [Kind.BIT if net % 2 else Kind.TRIT for net in range(num_inputs)]
+    sources, tables = [], []
+    for gate in range(num_gates):
+        is_score = scores and gate >= num_gates - num_outputs
+        wanted = str(rng.choice(list(shapes)))
+        readable = {
+            letter: [net for net, kind in enumerate(kinds) if kind == of_letter]
+            for letter, of_letter in {"b": Kind.BIT, "t": Kind.TRIT}.items()
+        }
+        row = [int(rng.choice(readable[letter])) for letter in wanted if readable[letter]]
+        kind = Kind.SCORE if is_score else Kind(rng.choice([Kind.BIT, Kind.TRIT]))
+        values = [value for value in kind.values if abs(value) <= 7]
+        tables.append(rng.choice(values, np.prod([kinds[net] for net in row])))
+        sources.append(row)
+        kinds.append(kind)
+    # Scores alone may be outputs where there are any.
+    first = num_inputs + num_gates - num_outputs if scores else 0
+    outputs = (
+        np.arange(first, first + num_outputs)
+        if scores
+        else rng.integers(0, len(kinds), num_outputs)
+    )
+    return Netlist(
+        num_inputs,
+        padded(tables, 0),
+        padded(sources, -1),
+        outputs,
+        np.array(kinds, dtype=np.int8),
+        encoder=_mixed_encoder(seed, kinds[:num_inputs]) if with_encoder else None,
+        head=_head(num_classes, num_outputs, 7 if scores else 1) if num_classes else None,
+    )
+
+
+def padded(rows: Sequence[Sequence[int]], fill: int) -> NDArray[np.int64]:
+    """Return rows of different lengths as one array."""
+    width = max(map(len, rows), default=0)
+    return np.array([[*row, *[fill] * (width - len(row))] for row in rows]).reshape(-1, width)
+
+
+def _mixed_encoder(seed: int, kinds: list[Kind]) -> Encoder:
+    encoder = random_encoder(seed, len(kinds))
+    is_bit = np.array(kinds) == Kind.BIT
+    low = np.where(is_bit, encoder.high, encoder.low)
+    return dataclasses.replace(encoder, low=low, missing=-is_bit.astype(np.int8))
 
 
 def random_encoder(seed: int, num_trits: int, valence: int = 3) -> Encoder:
@@ -61,10 +126,11 @@ def random_encoder(seed: int, num_trits: int, valence: int = 3) -> Encoder:
     return Encoder(features, feature, low, high, missing=0 if valence == 3 else -1)
 
 
-def _head(num_classes: int, num_outputs: int) -> Head:
+def _head(num_classes: int, num_outputs: int, limit: int = 1) -> Head:
     size, rest = divmod(num_outputs, num_classes)
     sizes = tuple(size + (index < rest) for index in range(num_classes))
-    return Head(tuple(f"class {index}" for index in range(num_classes)), sizes, abstain_margin=2)
+    names = tuple(f"class {index}" for index in range(num_classes))
+    return Head(names, sizes, abstain_margin=2, limit=limit)
 
 
 def verilog_module(
@@ -98,7 +164,7 @@ def voting_netlist(
     feature = np.repeat(np.arange(len(features)), thresholds.shape[1])
     low, high = thresholds.ravel() - width, thresholds.ravel() + width
     count = len(feature)
-    return Netlist(
+    return Netlist.of_gates(
         count,
         np.repeat(NAMED_GATES["not_a"][None], count, axis=0),
         np.arange(count),

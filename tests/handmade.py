@@ -5,7 +5,9 @@ import numpy as np
 from trilut import Netlist
 from trilut.circuit.gates import NAMED_GATES
 
-MINIMUM = Netlist(2, np.array([NAMED_GATES["and"]], dtype=np.int8), [0], [1], [2], name="minimum")
+MINIMUM = Netlist.of_gates(
+    2, np.array([NAMED_GATES["and"]], dtype=np.int8), [0], [1], [2], name="minimum"
+)
 GATE = "{in_trits[3] & in_trits[1], in_trits[2] | in_trits[0]}"
 
 ONE_PLACE = """

@@ -20,7 +20,7 @@ def table(tmp_path):
 def net_file(table, tmp_path):
     # The column b is in the table, but no feature of the circuit.
     encoder = Encoder((Feature("a", bits=4), Feature("c", bits=4)), [0, 1], [7, 7], [9, 9])
-    net = Netlist(
+    net = Netlist.of_gates(
         2,
         [[1, 1, 0, 1, 0, -1, 0, -1, -1], [-1, -1, 0, -1, 0, 1, 0, 1, 1]],
         [0, 0],

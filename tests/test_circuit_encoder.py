@@ -10,9 +10,10 @@ def plain_trits(encoder, samples):
     rows = []
     for sample in samples:
         row = []
-        for feature, low, high in zip(encoder.feature, encoder.low, encoder.high, strict=True):
+        columns = (encoder.feature, encoder.low, encoder.high, encoder.missing)
+        for feature, low, high, missing in zip(*columns, strict=True):
             x = sample[feature]
-            row.append(encoder.missing if np.isnan(x) else int(x >= high) - int(x < low))
+            row.append(missing if np.isnan(x) else int(x >= high) - int(x < low))
         rows.append(row)
     return np.array(rows)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from circuits import random_nodes
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ NASTY = 'a "quoted" \\ back; slash\'\n`endmodule` <script> // */ é'
 
 
 def example(name="example"):
-    return Netlist(
+    return Netlist.of_gates(
         num_inputs=3,
         table=np.tile([-1, 0, 1], (2, 3)),
         a=[0, 1],
@@ -49,7 +50,83 @@ def netlists(draw):
     ]
     outputs = draw(st.lists(st.integers(0, num_inputs + num_gates - 1), min_size=1, max_size=4))
     table = np.array(table, dtype=np.int8).reshape(num_gates, valence**2)
-    return Netlist(num_inputs, table, *sources, outputs, valence=valence, name=draw(st.text()))
+    return Netlist.of_gates(
+        num_inputs, table, *sources, outputs, valence=valence, name=draw(st.text())
+    )
+
+
+@pytest.mark.parametrize("scores", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_nodes_round_trip(seed, scores):
+    settings = {"num_inputs": 6, "num_gates": 30, "num_outputs": 8, "num_classes": 3}
+    net = random_nodes(seed, **settings, scores=scores, with_encoder=True)
+    text = dumps(net)
+    jsonschema.validate(json.loads(text), SCHEMA)
+    again = loads(text)
+    assert dumps(again) == text
+    assert json.loads(text)["version"] == 3
+    trits = net.encoder.encode(np.random.default_rng(seed).normal(0, 20, (50, 3)))
+    assert (again.classify(trits).scores == net.classify(trits).scores).all()
+
+
+def nodes_document():
+    return {
+        "format": "trilut-netlist",
+        "version": 3,
+        "name": "example",
+        "kinds": "bbtbts",
+        "num_inputs": 3,
+        "encoder": None,
+        "nodes": {
+            "sources": [[0, 1], [2, 3], [0]],
+            "table": ["-++-", "-+0+-+", [-3, 2]],
+        },
+        "outputs": [4, 5],
+        "head": {
+            "classes": ["a", "b"],
+            "group_sizes": [1, 1],
+            "tau": 1.0,
+            "abstain_margin": 1,
+            "limit": 3,
+        },
+        "provenance": {},
+    }
+
+
+def test_nodes_as_they_are_documented():
+    net = loads(json.dumps(nodes_document()))
+    assert json.loads(dumps(net)) == nodes_document()
+    assert net.evaluate([[1, -1, 0]]).tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (["kinds"], "bbtbx", "'kinds' has the letter 'x', expected b, t, s"),
+        (["nodes", "sources", 1], [], "'nodes.sources[1]' is [], expected 1…6 nets"),
+        (["nodes", "sources", 1], [2, -1], "'nodes.sources[1]' is [2, -1], expected 1…6 nets"),
+        (
+            ["nodes", "table", 0],
+            "-+1-",
+            "'nodes.table[0]' is \"-+1-\", expected the characters -, 0 and +",
+        ),
+        (["nodes", "table", 2], [-9, 2], "'nodes.table[2]' is [-9, 2], expected -8…7"),
+        (["nodes", "table", 2], 5, "'nodes.table[2]' is 5, expected a string or an array"),
+        (["head", "limit"], 9, "'head.limit' is 9, expected 1…8"),
+        (["version"], 2, "'gates' is missing"),
+    ],
+)
+def test_wrong_nodes(path, value, message):
+    document = nodes_document()
+    inside = document
+    for key in path[:-1]:
+        inside = inside[key]
+    inside[path[-1]] = value
+    if path == ["version"]:
+        document["valence"] = 3
+    with pytest.raises(FormatError) as caught:
+        loads(json.dumps(document))
+    assert str(caught.value) == message
 
 
 @given(netlists())
@@ -173,9 +250,13 @@ def changed(path, value):
             "'encoder.features[0].signed' is 1, expected true or false",
         ),
         (["provenance"], 1, "'provenance' is 1, expected an object"),
-        (["version"], 3, "Netlist format version 3 is not supported, expected one of 1, 2"),
-        (["version"], True, "Netlist format version True is not supported, expected one of 1, 2"),
-        (["version"], [], "Netlist format version [] is not supported, expected one of 1, 2"),
+        (["version"], 4, "Netlist format version 4 is not supported, expected one of 1, 2, 3"),
+        (
+            ["version"],
+            True,
+            "Netlist format version True is not supported, expected one of 1, 2, 3",
+        ),
+        (["version"], [], "Netlist format version [] is not supported, expected one of 1, 2, 3"),
         (
             ["format"],
             "svg",
@@ -268,7 +349,7 @@ def test_failed_write_keeps_the_old_file(tmp_path):
     path = tmp_path / "net.trilut"
     save(example(), path)
     before = path.read_bytes()
-    unwritable = Netlist(1, np.empty((0, 9)), [], [], [0], provenance={"x": object()})
+    unwritable = Netlist.of_gates(1, np.empty((0, 9)), [], [], [0], provenance={"x": object()})
     with pytest.raises(TypeError):
         save(unwritable, path)
     assert path.read_bytes() == before

@@ -57,7 +57,7 @@ def test_reachable_rows_hold_every_row_that_occurs(seed, with_encoder):
 def test_unary_gates_are_absorbed():
     # not(a) and not(b) feed an and: one gate remains, nor.
     tables = [GATES["not_a"], GATES["not_b"], GATES["and"]]
-    netlist = Netlist(2, tables, [0, 1, 2], [1, 1, 3], [4])
+    netlist = Netlist.of_gates(2, tables, [0, 1, 2], [1, 1, 3], [4])
     result = optimize(netlist)
     assert result.gates == (3, 1)
     assert result.netlist.table.tolist() == [GATES["nor"]]
@@ -66,34 +66,36 @@ def test_unary_gates_are_absorbed():
 def test_buffers_and_constants_vanish():
     # and(a, true) is a.
     tables = [GATES["true"], GATES["and"], GATES["a"]]
-    netlist = Netlist(1, tables, [0, 0, 2], [0, 1, 2], [3])
+    netlist = Netlist.of_gates(1, tables, [0, 0, 2], [0, 1, 2], [3])
     result = optimize(netlist)
     assert result.netlist.num_gates == 0
     assert result.netlist.outputs.tolist() == [0]
 
 
 def test_constant_output_keeps_one_gate():
-    netlist = Netlist(1, [GATES["and"], GATES["false"]], [0, 1], [0, 1], [2, 2])
+    netlist = Netlist.of_gates(1, [GATES["and"], GATES["false"]], [0, 1], [0, 1], [2, 2])
     result = optimize(netlist).netlist
     assert result.num_gates == 1
     assert result.evaluate([[-1], [0], [1]]).tolist() == [[-1, -1]] * 3
 
 
 def test_dead_gates_are_left_out():
-    netlist = Netlist(2, [GATES["and"], GATES["or"], GATES["xor"]], [0, 0, 2], [1, 1, 3], [3])
+    netlist = Netlist.of_gates(
+        2, [GATES["and"], GATES["or"], GATES["xor"]], [0, 0, 2], [1, 1, 3], [3]
+    )
     assert optimize(netlist).netlist.table.tolist() == [GATES["or"]]
 
 
 def test_twins_are_merged_also_with_swapped_inputs():
     implies, implied_by = GATES["implies"], GATES["implied_by"]
-    netlist = Netlist(2, [implies, implied_by, GATES["xor"]], [0, 1, 2], [1, 0, 3], [2, 3])
+    netlist = Netlist.of_gates(2, [implies, implied_by, GATES["xor"]], [0, 1, 2], [1, 0, 3], [2, 3])
     result = optimize(netlist).netlist
     assert result.num_gates == 1
     assert result.outputs.tolist() == [2, 2]
 
 
 def test_same_net_on_both_inputs_is_a_unary_gate():
-    netlist = Netlist(1, [GATES["xnor"], GATES["or"]], [0, 1], [0, 0], [2])
+    netlist = Netlist.of_gates(1, [GATES["xnor"], GATES["or"]], [0, 1], [0, 0], [2])
     result = optimize(netlist).netlist
     # a·a or a: one function of a.
     assert result.num_gates == 1
@@ -112,7 +114,7 @@ def test_rows_behind_more_features_than_numpy_has_dimensions():
     features = tuple(Feature(f"x{index}", bits=4) for index in range(100))
     # Two trits of the last feature: never the first at +1 while the second is at −1.
     encoder = Encoder(features, [99, 99], [8, 4], [8, 4])
-    netlist = Netlist(2, [GATES["and"]], [0], [1], [2], encoder=encoder)
+    netlist = Netlist.of_gates(2, [GATES["and"]], [0], [1], [2], encoder=encoder)
     rows = reachable_rows(netlist)[0].reshape(3, 3)
     assert rows.tolist() == [[True, False, True], [False, True, False], [False, False, True]]
 

@@ -215,7 +215,7 @@ def test_optimize_by_command(tmp_path, capsys):
     moons = trilut.load_dataset("moons")
     features = tuple(Feature(name, bits=8, scale=40.0, offset=100) for name in moons.feature_names)
     encoder = Encoder(features, [0, 1], [90, 90], [110, 110])
-    net = trilut.Netlist(
+    net = trilut.Netlist.of_gates(
         2, [NAMED_GATES["and"]], [0], [1], [2, 2, 0],
         encoder=encoder, head=trilut.Head(moons.class_names, (1, 2)),
         provenance={"data": {"name": "moons", "seed": moons.seed}},

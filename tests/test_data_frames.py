@@ -230,7 +230,7 @@ def test_one_trit_per_category():
 def test_categories_of_another_type(categories, message):
     x = np.array([[0.0], [1]])
     encoder = fit_encoder(x, ("c=a",), categories={"c": ("a", "b")})
-    text = dumps(Netlist(1, [[0] * 9], [0], [0], [0], encoder=encoder))
+    text = dumps(Netlist.of_gates(1, [[0] * 9], [0], [0], [0], encoder=encoder))
     assert loads(text).encoder.categories == {"c": ("a", "b")}
     with pytest.raises(FormatError, match=f"^{re.escape(message)}$"):
         loads(text.replace('{"c": ["a", "b"]}', categories))

@@ -365,7 +365,7 @@ def test_features_need_an_encoder():
         match=r"^Netlist 'net' has no encoder, so its hardware can only take trits$",
     ):
         Classifier(
-            Netlist(1, np.empty((0, 9)), [], [], [0]),
+            Netlist.of_gates(1, np.empty((0, 9)), [], [], [0]),
             HardwareOptions(input_kind=InputKind.FEATURES),
         )
 

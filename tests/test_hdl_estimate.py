@@ -25,7 +25,7 @@ def layered(seed, widths, *, num_features, num_classes, constant=0.0):
     pruned = sum(widths) - 1 - np.arange(round(constant * widths[-1]))
     table[pruned] = table[pruned][:, :1]
     head = Head(tuple(map(str, range(num_classes))), (widths[-1] // num_classes,) * num_classes)
-    return Netlist(
+    return Netlist.of_gates(
         encoder.num_trits,
         table,
         np.concatenate(a),
@@ -78,7 +78,7 @@ def test_constant_outputs_take_no_place_in_sums():
 def test_gate_of_one_layer_takes_a_table_a_plane():
     # Both planes of a sum of two trits, cut off at one, read all four bits.
     table = np.clip(np.add.outer([-1, 0, 1], [-1, 0, 1]), -1, 1).ravel()
-    netlist = Netlist(2, [table], [0], [1], [2])
+    netlist = Netlist.of_gates(2, [table], [0], [1], [2])
     guess = estimate(netlist)
     assert dataclasses.astuple(guess.blocks["layers"]) == (2, 2, 1)
     assert dataclasses.astuple(guess.blocks["encoder"]) == (0, 4, 0)

@@ -46,7 +46,7 @@ def combinational_plans(netlist):
 def test_all_gates_as_verilog_equal_their_tables(tmp_path):
     tables = gate_table(np.arange(num_gates())).astype(np.int8)
     count = len(tables)
-    netlist = Netlist(2, tables, np.zeros(count), np.ones(count), 2 + np.arange(count))
+    netlist = Netlist.of_gates(2, tables, np.zeros(count), np.ones(count), 2 + np.arange(count))
     (plan,) = combinational_plans(netlist)
     (tmp_path / "gates.v").write_text(layer_verilog(netlist, plan, "gates"))
     pairs = [(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)]
@@ -256,7 +256,9 @@ def test_layer_too_wide_for_amaranth(tmp_path):
     count = 33_000
     tables = np.tile(gate_table(parse_gate("and")).astype(np.int8), (count, 1))
     a, b = np.triu_indices(300, 1)
-    netlist = Netlist(300, tables, a[:count], b[:count], 300 + np.arange(count), name="wide")
+    netlist = Netlist.of_gates(
+        300, tables, a[:count], b[:count], 300 + np.arange(count), name="wide"
+    )
     with pytest.raises(NetlistError) as caught:
         write_verilog(netlist, tmp_path)
     assert str(caught.value) == (
@@ -270,7 +272,9 @@ def wide_netlist(num_features, bits):
     features = tuple(Feature(f"f{index}", bits) for index in range(num_features))
     places = np.arange(num_features)
     encoder = Encoder(features, places, np.ones(num_features), 1 + np.ones(num_features))
-    return Netlist(num_features, np.empty((0, 9)), [], [], [0], encoder=encoder, name="wide")
+    return Netlist.of_gates(
+        num_features, np.empty((0, 9)), [], [], [0], encoder=encoder, name="wide"
+    )
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ def wire(valence=3, missing=0):
     """Return a circuit of one feature: its trit votes for 'high', its negation for 'low'."""
     encoder = Encoder((Feature("x", 4),), [0], [8], [8], missing=missing)
     table = [[1, 0, -1]] * 3 if valence == 3 else [[1, -1]] * 2
-    return Netlist(
+    return Netlist.of_gates(
         1,
         np.array(table).T.reshape(1, -1),
         [0],
@@ -222,7 +222,7 @@ def test_untrained_control_knows_nothing():
         [128, 192, 128, 192],
     )
     rng = np.random.default_rng(0)
-    netlist = Netlist(
+    netlist = Netlist.of_gates(
         4,
         np.zeros((200, 9)),
         rng.integers(0, 4, 200),

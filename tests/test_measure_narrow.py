@@ -13,7 +13,7 @@ from trilut.measure.narrow import drop_features, narrow_features, search_feature
 
 def test_narrow_feature_is_the_wide_one_without_its_lowest_bits():
     encoder = Encoder((Feature("u", 8, scale=3.0, offset=0.7),), [0], [64], [192])
-    netlist = Netlist(1, np.empty((0, 9)), [], [], [0], encoder=encoder)
+    netlist = Netlist.of_gates(1, np.empty((0, 9)), [], [], [0], encoder=encoder)
     narrow = narrow_features(netlist, 3).encoder
     samples = np.linspace(-5, 100, 1000)[:, None]
     wide_values = encoder.quantize(samples).values
@@ -77,7 +77,7 @@ def test_dropped_features_change_no_output(seed):
 def test_constants_need_no_features():
     encoder = Encoder((Feature("u", 8), Feature("v", 8)), [0, 1], [64, 64], [192, 192])
     constant, wire = np.ones(9), np.repeat([-1, 0, 1], 3)
-    netlist = Netlist(2, [constant, wire], [0, 1], [0, 1], [2, 3], encoder=encoder)
+    netlist = Netlist.of_gates(2, [constant, wire], [0, 1], [0, 1], [2, 3], encoder=encoder)
     smaller = drop_features(netlist)
     assert [feature.name for feature in smaller.encoder.features] == ["v"]
     assert smaller.evaluate([[-1], [1]]).tolist() == [[1, -1], [1, 1]]

@@ -38,7 +38,7 @@ def random_circuit(run, seed):
         valence=valence,
         num_classes=2,
     )
-    return trilut.Netlist(
+    return trilut.Netlist.of_gates(
         netlist.num_inputs,
         netlist.table,
         netlist.a,

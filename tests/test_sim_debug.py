@@ -33,7 +33,7 @@ def random_trits(net, num_samples, seed=0):
 
 def small_netlist(**settings):
     # Net 3 = and(0, 1), net 4 = or(3, 2), net 5 = consensus(0, 2).
-    return Netlist(3, [AND, OR, CONSENSUS], [0, 3, 0], [1, 2, 2], [4, 5], **settings)
+    return Netlist.of_gates(3, [AND, OR, CONSENSUS], [0, 3, 0], [1, 2, 2], [4, 5], **settings)
 
 
 def small_encoder():
@@ -78,7 +78,7 @@ def test_activity_counts_toggles(net, num_samples, batch):
 
 
 def test_toggle_rate():
-    net = Netlist(1, [], [], [], [0])
+    net = Netlist.of_gates(1, [], [], [], [0])
     assert sim.activity(net, [[1], [-1], [1]]).toggle_rate == 1
     assert sim.activity(net, [[1], [0], [1]]).toggle_rate == 0.5
     assert sim.activity(net, [[1]]).toggle_rate == 0
@@ -126,7 +126,7 @@ def test_trace_says_what_inputs_are():
 def test_trace_of_equal_operands():
     table = np.zeros((3, 3), dtype=np.int8)
     table[0, 0] = 1
-    net = Netlist(1, [table.ravel(), np.zeros(9)], [0, 0], [0, 0], [1, 2])
+    net = Netlist.of_gates(1, [table.ravel(), np.zeros(9)], [0, 0], [0, 0], [1, 2])
     assert [step.net for step in sim.trace(net, [0], 1).steps] == [1, 0]
     assert [step.net for step in sim.trace(net, [1], 1).steps] == [1]
     assert [step.role for step in sim.trace(net, [0], 2).steps] == [Role.MAKES]
@@ -135,12 +135,12 @@ def test_trace_of_equal_operands():
 def test_trace_of_two_that_matter_only_together():
     table = np.zeros((3, 3), dtype=np.int8)
     table[0, 0] = 1
-    net = Netlist(2, [table.ravel()], [0], [1], [2])
+    net = Netlist.of_gates(2, [table.ravel()], [0], [1], [2])
     assert [step.net for step in sim.trace(net, [0, 0], 2).steps] == [2, 1, 0]
 
 
 def test_trace_of_a_constant():
-    net = Netlist(2, [np.ones(9)], [0], [1], [2])
+    net = Netlist.of_gates(2, [np.ones(9)], [0], [1], [2])
     trace = sim.trace(net, [0, 1], 2)
     assert [step.role for step in trace.steps] == [Role.MAKES]
 
@@ -177,7 +177,7 @@ def test_trace_as_json():
 
 
 def test_trace_of_a_binary_gate():
-    net = Netlist(2, [[-1, -1, -1, 1]], [0], [1], [2], valence=2)
+    net = Netlist.of_gates(2, [[-1, -1, -1, 1]], [0], [1], [2], valence=2)
     assert sim.trace(net, [-1, 1], 2).text() == (
         "net 2 = -  ---+(net 0 = -, net 1 = + (not followed))\n  net 0 = -  input"
     )
@@ -238,7 +238,7 @@ def test_effects_are_those_of_injected_netlists(net, data):
 
 
 def test_all_faults():
-    assert sim.all_faults(Netlist(1, [], [], [], [0])) == [
+    assert sim.all_faults(Netlist.of_gates(1, [], [], [], [0])) == [
         NetFault(0, FaultModel.STUCK_FALSE),
         NetFault(0, FaultModel.STUCK_TRUE),
     ]

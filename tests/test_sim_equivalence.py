@@ -84,14 +84,16 @@ def test_all_features_in_batches(monkeypatch):
 
 def test_thresholds_of_both_encoders_are_tried():
     encoders = [Encoder((Feature("x", 32),), [0], [limit], [limit]) for limit in (10**9, 10**9 + 1)]
-    first, second = (Netlist(1, [], [], [], [0], encoder=encoder) for encoder in encoders)
+    first, second = (Netlist.of_gates(1, [], [], [], [0], encoder=encoder) for encoder in encoders)
     assert sim.counterexample(first, second) == sim.Counterexample((10**9,), (0,), (1,), (-1,))
 
 
 def test_missing_feature_is_tried():
     features = (Feature("x", 4),)
     first, second = (
-        Netlist(1, [], [], [], [0], encoder=Encoder(features, [0], [3], [3], missing=missing))
+        Netlist.of_gates(
+            1, [], [], [], [0], encoder=Encoder(features, [0], [3], [3], missing=missing)
+        )
         for missing in (0, -1)
     )
     assert sim.counterexample(first, second) == sim.Counterexample((None,), (0,), (0,), (-1,))
@@ -99,9 +101,9 @@ def test_missing_feature_is_tried():
 
 def test_scores_are_compared_where_outputs_differ_in_number():
     classes = ("a", "b")
-    first = Netlist(2, [], [], [], [0, 1], head=Head(classes, (1, 1)))
-    same = Netlist(2, [np.zeros(9)], [0], [0], [0, 2, 1], head=Head(classes, (2, 1)))
-    other = Netlist(2, [], [], [], [0, 0, 1], head=Head(classes, (2, 1)))
+    first = Netlist.of_gates(2, [], [], [], [0, 1], head=Head(classes, (1, 1)))
+    same = Netlist.of_gates(2, [np.zeros(9)], [0], [0], [0, 2, 1], head=Head(classes, (2, 1)))
+    other = Netlist.of_gates(2, [], [], [], [0, 0, 1], head=Head(classes, (2, 1)))
     assert sim.compare(first, same) == sim.Comparison(None, 9, True)
     found = sim.counterexample(first, other)
     assert found == sim.Counterexample((-1, -1), (0,), (-1,), (-2,))
@@ -154,7 +156,7 @@ def test_netlists_that_cannot_be_compared(other, message):
 
 def test_other_features():
     first, second = (
-        Netlist(4, [], [], [], [0], encoder=random_encoder(0, size), name=name)
+        Netlist.of_gates(4, [], [], [], [0], encoder=random_encoder(0, size), name=name)
         for name, size in (("a", 4), ("b", 4))
     )
     renamed = dataclasses.replace(

@@ -57,7 +57,9 @@ def layered(width, num_layers, *, valence=3, num_inputs=100, seed=0):
     a, b = np.concatenate(reads, axis=1)
     values = [-1, 1] if valence == 2 else [-1, 0, 1]
     table = rng.choice(values, (width * num_layers, valence**2))
-    return Netlist(num_inputs, table, a, b, np.arange(starts[-2], starts[-1]), valence=valence)
+    return Netlist.of_gates(
+        num_inputs, table, a, b, np.arange(starts[-2], starts[-1]), valence=valence
+    )
 
 
 def assert_same_decisions(got, expected):
@@ -83,7 +85,7 @@ def test_every_function_of_two_inputs(kernel, valence):
         tables = np.concatenate([tables, bits, -bits])
     inputs = np.array([(a, b) for a in values for b in values])
     zeros = np.zeros(len(tables), dtype=int)
-    net = Netlist(2, tables, zeros, zeros + 1, 2 + np.arange(len(tables)), valence=valence)
+    net = Netlist.of_gates(2, tables, zeros, zeros + 1, 2 + np.arange(len(tables)), valence=valence)
     assert np.array_equal(sim.evaluate(net, inputs), tables.T)
 
 
@@ -178,7 +180,9 @@ def test_features_of_any_width_and_type(kernel, dtype, bits, signed):
     low, high = np.sort(rng.integers(*limits, (2, 70)), axis=0)
     low[:4], high[:4] = limits[0], limits[1]
     encoder = Encoder(features, feature, low, high)
-    net = Netlist(70, [], [], [], np.arange(70), encoder=encoder, head=Head(("a", "b"), (30, 40)))
+    net = Netlist.of_gates(
+        70, [], [], [], np.arange(70), encoder=encoder, head=Head(("a", "b"), (30, 40))
+    )
     samples = (rng.standard_normal((600, 4)) * 100).astype(dtype, casting="unsafe")
     expected = net.classify(encoder.encode(samples))
     assert_same_decisions(sim.classify(net, samples), expected)
@@ -189,7 +193,7 @@ def test_product_is_rounded_before_the_sum():
     feature = Feature("x", 8, signed=True, scale=10.0, offset=-1.0)
     low = np.array([0, 0])
     encoder = Encoder((feature,), np.array([0, 0]), low, low)
-    net = Netlist(2, [], [], [], [0, 1], encoder=encoder, head=Head(("a", "b"), (1, 1)))
+    net = Netlist.of_gates(2, [], [], [], [0, 1], encoder=encoder, head=Head(("a", "b"), (1, 1)))
     samples = np.linspace(-0.3, 0.3, 601)[:, None]
     assert_same_decisions(sim.classify(net, samples), net.classify(encoder.encode(samples)))
 
@@ -210,7 +214,7 @@ def test_groups_of_any_size(kernel, sizes, valence):
     rng = np.random.default_rng(0)
     outputs = rng.integers(0, 10, sum(sizes))
     head = Head(("a", "b"), sizes, abstain_margin=3)
-    net = Netlist(10, [], [], [], outputs, valence=valence, head=head)
+    net = Netlist.of_gates(10, [], [], [], outputs, valence=valence, head=head)
     trits = random_trits(net, 700)
     trits[0], trits[1] = 1, -1
     assert_same_decisions(sim.classify(net, trits), net.classify(trits))
@@ -220,7 +224,9 @@ def test_groups_of_any_size(kernel, sizes, valence):
 
 @pytest.mark.parametrize("margin", [4, 1 << 31, 1 << 32, MAX_INTEGER])
 def test_a_margin_that_nothing_reaches_always_abstains(kernel, margin):
-    net = Netlist(2, [], [], [], [0, 1], head=Head(("a", "b"), (1, 1), abstain_margin=margin))
+    net = Netlist.of_gates(
+        2, [], [], [], [0, 1], head=Head(("a", "b"), (1, 1), abstain_margin=margin)
+    )
     trits = list(product((-1, 0, 1), repeat=2))
     assert net.classify(trits).unknown.all()
     assert_same_decisions(sim.classify(net, trits), net.classify(trits))
@@ -238,7 +244,7 @@ def test_encoder_does_not_change_what_trits_mean():
     # The encoder never makes (−1, +1), but evaluate takes any trits.
     encoder = Encoder((Feature("x", 4),), np.array([0, 0]), np.array([3, 9]), np.array([3, 9]))
     net = random_netlist(1, num_inputs=2, num_gates=20, num_outputs=5)
-    both = Netlist(2, net.table, net.a, net.b, net.outputs, encoder=encoder)
+    both = Netlist.of_gates(2, net.table, net.a, net.b, net.outputs, encoder=encoder)
     trits = np.array([(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1)])
     assert np.array_equal(sim.evaluate(both, trits), both.evaluate(trits))
 
@@ -484,7 +490,7 @@ def test_engine_without_jax():
     code = (
         "import sys; sys.modules['jax'] = None\n"
         "from trilut import Netlist, ToolError, sim\n"
-        "net = Netlist(1, [], [], [], [0])\n"
+        "net = Netlist.of_gates(1, [], [], [], [0])\n"
         "assert sim.evaluate(net, [[1]]).tolist() == [[1]]\n"
         "try: sim.evaluate(net, [[1]], engine='jax')\n"
         "except ToolError as error: print(error)\n"

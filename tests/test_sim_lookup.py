@@ -79,7 +79,7 @@ def test_deep_chain():
     depth = 300
     nets = np.arange(depth)
     table = np.tile([1, 0, -1], (depth, 3))
-    net = Netlist(1, table, nets, nets, [depth - 1, depth])
+    net = Netlist.of_gates(1, table, nets, nets, [depth - 1, depth])
     trits = np.array([[-1], [0], [1]])
     assert sim.evaluate(net, trits).tolist() == [[1, -1], [0, 0], [-1, 1]]
 

@@ -41,7 +41,7 @@ FAULTS = ("", "corrupt", "unstable", "lost", "extra", "leftover", "latency", "th
 
 def one_gate(widths=(4, 3)):
     features = (Feature("x", widths[0]), Feature("y", widths[1], signed=True))
-    return Netlist(
+    return Netlist.of_gates(
         2,
         [NAMED_GATES["and"]],
         [0],

@@ -61,7 +61,7 @@ def test_the_proof_tells_equivalent_hidden_and_visible_mutants(tmp_path):
     minimum = np.array([-1, -1, -1, -1, 0, 0, -1, 0, 1], dtype=np.int8)
     inverse = np.array([1, 1, 1, 0, 0, 0, -1, -1, -1], dtype=np.int8)
     # Net 2 and its inverse, net 3, are never both TRUE, and come to nothing in the first score.
-    netlist = Netlist(
+    netlist = Netlist.of_gates(
         2,
         np.stack([minimum, inverse, minimum]),
         np.array([0, 2, 2]),
@@ -83,7 +83,7 @@ def test_what_is_certain_shows_mutants_that_the_scores_hide(tmp_path):
     minimum = np.array([-1, -1, -1, -1, 0, 0, -1, 0, 1], dtype=np.int8)
     inverse = np.array([1, 1, 1, 0, 0, 0, -1, -1, -1], dtype=np.int8)
     # Nets 2 and 3 come to nothing in the first score; if they are UNKNOWN, nothing is certain.
-    netlist = Netlist(
+    netlist = Netlist.of_gates(
         2,
         np.stack([minimum, inverse]),
         np.array([0, 2]),

@@ -32,7 +32,7 @@ class Dropout(NamedTuple):
         The first of the inputs that are lost together with an input.
     lowest, highest : float32
         Bounds of the share that a sample loses, which is drawn between them.
-    missing : int8
+    missing : int8 array [input]
         What an input is when its feature is missing.
     seed : uint32
         Seed of all that is drawn.
@@ -41,7 +41,7 @@ class Dropout(NamedTuple):
     leader: Int[Array, " input"]
     lowest: Float[Array, ""]
     highest: Float[Array, ""]
-    missing: Int8[Array, ""]
+    missing: Int8[Array, " input"]
     seed: Int[Array, ""]
 
     def apply(
@@ -82,7 +82,7 @@ def make_dropout(encoder: Encoder, uncertainty: Uncertainty, *, seed: int) -> Dr
         jnp.asarray(first[of_input], dtype=jnp.int32),
         jnp.float32(uncertainty.missing[0]),
         jnp.float32(uncertainty.missing[-1]),
-        jnp.int8(encoder.missing),
+        jnp.asarray(encoder.missing),
         jnp.uint32(np.random.SeedSequence((seed, _STREAM)).generate_state(1)[0]),
     )
 

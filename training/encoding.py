@@ -135,7 +135,9 @@ def fit_encoder(
     if len(source) == 0:
         raise DataError("No feature tells the training samples apart, so there is nothing to learn")
     low, high = np.concatenate(pairs, axis=1)
-    encoder = Encoder(tuple(features), source, low, high, missing=missing, categories=known)
+    encoder = Encoder(
+        tuple(features), source, low, high, np.full(len(source), missing, np.int8), known
+    )
     return encoder.with_seen(x) if out_of_range == "unknown" else encoder
 
 
@@ -148,7 +150,8 @@ def equal_information(encoder: Encoder) -> Encoder:
     """
     twice = np.stack([np.tile(encoder.feature, 2), np.append(encoder.low, encoder.high)])
     feature, threshold = np.unique(twice, axis=1)
-    return Encoder(encoder.features, feature, threshold, threshold, -1, encoder.categories)
+    missing = np.full(len(feature), -1, dtype=np.int8)
+    return Encoder(encoder.features, feature, threshold, threshold, missing, encoder.categories)
 
 
 def measure_encoding(encoder: Encoder, dataset: Dataset) -> EncodingMeasure:

@@ -39,7 +39,7 @@ def harden(
         [_nets(np.asarray(side), layer, widths, first_nets) for side in (wires.a, wires.b)]
         for layer, wires in enumerate(wiring)
     ]
-    return Netlist(
+    return Netlist.of_gates(
         num_inputs=encoder.num_trits,
         table=np.concatenate(folded).astype(np.int8),
         a=np.concatenate([a for a, _ in parents]),

@@ -28,13 +28,14 @@ struct program {
 };
 
 struct encoder {
-    int64_t num_features, num_trits, is_wide, missing;
+    int64_t num_features, num_trits, is_wide;
     const double *scale, *offset, *lowest, *highest; /* [feature] */
     const double *least_seen, *most_seen;            /* [feature]; others are missing */
     const int64_t *first_trit;                       /* [feature + 1]; trits sorted by feature */
     const int32_t *plane;                            /* [trit] */
     const uint32_t *low, *high;                      /* [trit], counted from the lowest integer */
     const uint64_t *low_mask, *high_mask;            /* [trit]; 0: never reached */
+    const uint64_t *missing_mask;                    /* [trit]; 0: UNKNOWN, else FALSE */
 };
 
 struct head {
@@ -393,7 +394,7 @@ static void turn(struct tile *tile, int is_wide, int width, int word)
                      int64_t trit, int is_binary, int num_words, uint64_t *planes)             \
     {                                                                                          \
         uint64_t *plus = planes + (size_t)encoder->plane[trit] * WORDS, *minus = plus + WORDS; \
-        uint64_t missing = encoder->missing == -1 ? ~0ull : 0;                                 \
+        uint64_t missing = encoder->missing_mask[trit];                                        \
         uint64_t high_mask = encoder->high_mask[trit], low_mask = encoder->low_mask[trit];     \
         uint32_t high = encoder->high[trit], low = encoder->low[trit];                         \
         for (int word = 0; word < num_words; word++) {                                         \

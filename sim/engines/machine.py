@@ -316,7 +316,6 @@ def _encoder_struct(encoder: Encoder, program: Program, levels: _Levels) -> _Str
         num_features=count,
         num_trits=len(trits),
         is_wide=levels.is_wide,
-        missing=encoder.missing,
         scale=levels.scale,
         offset=levels.offset,
         lowest=lowest.astype(np.float64),
@@ -330,6 +329,7 @@ def _encoder_struct(encoder: Encoder, program: Program, levels: _Levels) -> _Str
         high=np.minimum(high, levels.highest[trits]).astype(np.uint32),
         low_mask=_mask(low <= levels.highest[trits]),
         high_mask=_mask(high <= levels.highest[trits]),
+        missing_mask=_mask(encoder.missing[trits] == -1),
     )
 
 

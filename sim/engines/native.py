@@ -65,11 +65,11 @@ class Encoder(_Structure):
     """Mirror of ``struct encoder``."""
 
     _fields_ = (
-        *((name, _INT) for name in ("num_features", "num_trits", "is_wide", "missing")),
+        *((name, _INT) for name in ("num_features", "num_trits", "is_wide")),
         *((name, _POINTER) for name in ("scale", "offset", "lowest", "highest")),
         *((name, _POINTER) for name in ("least_seen", "most_seen")),
         *((name, _POINTER) for name in ("first_trit", "plane", "low", "high")),
-        *((name, _POINTER) for name in ("low_mask", "high_mask")),
+        *((name, _POINTER) for name in ("low_mask", "high_mask", "missing_mask")),
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from trilut.circuit.encoder import Encoder, Feature, FeatureVectors
 from trilut.circuit.format import digest, load, save
 from trilut.circuit.head import Decisions, Head
+from trilut.circuit.kinds import Kind
 from trilut.circuit.netlist import Netlist
 from trilut.errors import DataError, FormatError, NetlistError, ToolError, TrilutError
 from trilut.lazy import lazy_names as _lazy_names
@@ -27,6 +28,7 @@ __all__ = [
     "FeatureVectors",
     "FormatError",
     "Head",
+    "Kind",
     "Netlist",
     "NetlistError",
     "ToolError",

@@ -45,7 +45,7 @@ def with_gaps(dataset: Dataset) -> Dataset:
 def bare(table: list[object], outputs: list[int]) -> Netlist:
     """Return two features, one trit each, in front of a few gates that all read both."""
     features = (Feature("x", 4), Feature("y", 5, signed=True))
-    return Netlist(
+    return Netlist.of_gates(
         2,
         np.array(table, dtype=np.int8).reshape(len(table), 9),
         [0] * len(table),

@@ -118,8 +118,9 @@ class Encoder:
         The feature that each trit looks at.
     low, high : int64 array [trit]
         The thresholds, low ≤ high; equal ones give a trit that is never 0.
-    missing : int
-        0 (UNKNOWN), or −1 for binary circuits, which have no UNKNOWN.
+    missing : int8 array [trit], or int
+        What each trit is if its feature is missing: 0 (UNKNOWN), or −1 for bits, which have no
+        UNKNOWN. One integer is for all.
     categories : mapping
         The categories of each column of texts that features are made from. The feature
         ``COLUMN=CATEGORY`` is 1 if the column holds that category, 0 if it holds another one of
@@ -136,7 +137,7 @@ class Encoder:
     feature: NDArray[np.int64]
     low: NDArray[np.int64]
     high: NDArray[np.int64]
-    missing: int = 0
+    missing: NDArray[np.int8] = field(default=0)  # type: ignore[arg-type]  # one for all
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -148,9 +149,19 @@ class Encoder:
                 f"Encoder has {len(self.feature)} features of trits, {len(self.low)} low and "
                 f"{len(self.high)} high thresholds, expected as many of each"
             )
-        if self.missing not in (0, -1):
-            raise NetlistError(f"Encoder gives missing features {self.missing}, expected 0 or -1")
+        self._spread_missing()
         self._check_trits()
+
+    def _spread_missing(self) -> None:
+        missing = frozen(self.missing, np.int8, "Encoder 'missing'")
+        if missing.ndim and missing.shape != (self.num_trits,):
+            raise NetlistError(
+                f"Encoder has {missing.size} values of missing features, "
+                f"expected one or {self.num_trits}"
+            )
+        for value in missing[~np.isin(missing, (0, -1))].reshape(-1):
+            raise NetlistError(f"Encoder gives missing features {value}, expected 0 or -1")
+        object.__setattr__(self, "missing", np.broadcast_to(missing, self.num_trits))
 
     def _check_trits(self) -> None:
         outside = (self.feature < 0) | (self.feature >= len(self.features))
@@ -176,9 +187,15 @@ class Encoder:
         return len(self.feature)
 
     @property
+    def is_bit(self) -> NDArray[np.bool_]:
+        """Whether a trit [trit] is never 0."""
+        is_bit: NDArray[np.bool_] = (self.missing == -1) & (self.low == self.high)
+        return is_bit
+
+    @property
     def is_binary(self) -> bool:
         """Whether no trit is ever 0."""
-        return self.missing == -1 and bool(np.all(self.low == self.high))
+        return bool(self.is_bit.all())
 
     def quantize(self, samples: ArrayLike) -> FeatureVectors:
         """Turn feature values [sample, feature] into integers; NaN becomes a missing feature.
@@ -217,7 +234,7 @@ class Encoder:
         valid = vectors.valid & (vectors.values >= least) & (vectors.values <= most)
         if valid.all():
             return trits
-        return np.where(valid[:, self.feature], trits, np.int8(self.missing))
+        return np.where(valid[:, self.feature], trits, self.missing)
 
     def with_seen(self, samples: ArrayLike) -> "Encoder":
         """Return the encoder that takes integers which no sample has as missing features.

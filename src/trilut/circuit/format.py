@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trilut.circuit.encoder import Encoder, Feature
 from trilut.circuit.gates import gate_id, gate_table, num_gates
 from trilut.circuit.head import Head
+from trilut.circuit.kinds import MAX_SCORE, MAX_WIRES, NO_NET, Kind
 from trilut.circuit.limits import (
     MAX_BITS,
     MAX_BYTES,
@@ -32,8 +34,12 @@ from trilut.files import check_nesting, decompress, read_bytes, write_atomically
 __all__ = ["FORMAT", "VERSION", "digest", "dumps", "load", "loads", "save"]
 
 FORMAT = "trilut-netlist"
-VERSION = 2
+VERSION = 3
 """The newest version; a netlist is written as the oldest that can say what it means."""
+
+_LETTERS = {Kind.BIT: "b", Kind.TRIT: "t", Kind.SCORE: "s"}
+_KINDS = {letter: kind for kind, letter in _LETTERS.items()}
+_SIGNS = "-0+"
 
 # Where half of a character could be: in an escape, or in the text itself.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
@@ -45,14 +51,10 @@ def dumps(netlist: Netlist) -> str:
         "format": FORMAT,
         "version": _version(netlist),
         "name": netlist.name,
-        "valence": netlist.valence,
+        **_kinds_document(netlist),
         "num_inputs": netlist.num_inputs,
         "encoder": _encoder_document(netlist.encoder),
-        "gates": {
-            "id": gate_id(netlist.table, netlist.valence).tolist(),
-            "a": netlist.a.tolist(),
-            "b": netlist.b.tolist(),
-        },
+        **_gates_document(netlist),
         "outputs": netlist.outputs.tolist(),
         "head": _head_document(netlist.head),
         "provenance": dict(netlist.provenance),
@@ -66,8 +68,45 @@ def dumps(netlist: Netlist) -> str:
 
 def _version(netlist: Netlist) -> int:
     encoder = netlist.encoder
+    is_mixed = encoder is not None and len(np.unique(encoder.missing)) > 1
+    if (
+        is_mixed
+        or not netlist.is_two_input
+        or (netlist.head is not None and netlist.head.limit > 1)
+    ):
+        return 3
     has_seen = encoder is not None and any(feature.seen for feature in encoder.features)
     return 2 if has_seen else 1
+
+
+def _kinds_document(netlist: Netlist) -> dict[str, object]:
+    if netlist.is_two_input:
+        return {"valence": netlist.valence}
+    return {"kinds": "".join(map(_LETTERS.__getitem__, netlist.kinds.tolist()))}
+
+
+def _gates_document(netlist: Netlist) -> dict[str, object]:
+    if netlist.is_two_input:
+        ids = gate_id(netlist.table, netlist.valence).tolist()
+        return {"gates": {"id": ids, "a": netlist.a.tolist(), "b": netlist.b.tolist()}}
+    is_read = netlist.sources != NO_NET
+    tables = zip(netlist.table, netlist.num_rows, netlist.kinds[netlist.num_inputs :], strict=True)
+    return {
+        "nodes": {
+            "sources": [
+                row[:arity].tolist()
+                for row, arity in zip(netlist.sources, is_read.sum(axis=1), strict=True)
+            ],
+            "table": [
+                table[:rows].tolist() if kind == Kind.SCORE else _signs(table[:rows])
+                for table, rows, kind in tables
+            ],
+        }
+    }
+
+
+def _signs(table: NDArray[np.int8]) -> str:
+    return "".join(_SIGNS[value + 1] for value in table.tolist())
 
 
 def digest(netlist: Netlist) -> str:
@@ -177,11 +216,16 @@ def _encoder_document(encoder: Encoder | None) -> dict[str, object] | None:
         "feature": encoder.feature.tolist(),
         "low": encoder.low.tolist(),
         "high": encoder.high.tolist(),
-        "missing": encoder.missing,
+        "missing": _missing_document(encoder),
     }
     if encoder.categories:
         document["categories"] = {name: list(known) for name, known in encoder.categories.items()}
     return document
+
+
+def _missing_document(encoder: Encoder) -> int | list[int]:
+    values = encoder.missing.tolist()
+    return values if len(set(values)) > 1 else min(values, default=0)
 
 
 def _head_document(head: Head | None) -> dict[str, object] | None:
@@ -195,6 +239,8 @@ def _head_document(head: Head | None) -> dict[str, object] | None:
     }
     if head.set_margin is not None:
         document["set_margin"] = head.set_margin
+    if head.limit > 1:
+        document["limit"] = head.limit
     return document
 
 
@@ -289,7 +335,12 @@ def _integer(
     return value
 
 
-def _read_version_2(document: dict[str, Any]) -> Netlist:
+def _read_version_3(document: dict[str, Any]) -> Netlist:
+    return _read_gates(document) if "gates" in document else _read_nodes(document)
+
+
+def _read_gates(document: dict[str, Any]) -> Netlist:
+    """Read a netlist of two-input gates."""
     valence = _member(document, "valence", int, "")
     if valence not in (2, 3):
         raise FormatError(f"'valence' is {valence}, expected 2 or 3")
@@ -297,20 +348,86 @@ def _read_version_2(document: dict[str, Any]) -> Netlist:
     ids = _integers(gates, "id", "gates")
     for gate in np.flatnonzero((ids < 0) | (ids >= num_gates(valence))):
         raise FormatError(f"'gates.id[{gate}]' is {ids[gate]}, expected 0…{num_gates(valence) - 1}")
-    encoder = _member(document, "encoder", (dict, type(None)), "")
-    head = _member(document, "head", (dict, type(None)), "")
-    return Netlist(
+    return Netlist.of_gates(
         num_inputs=_integer(document, "num_inputs", "", MAX_INPUTS),
         table=gate_table(ids, valence).astype(np.int8),
         a=_integers(gates, "a", "gates"),
         b=_integers(gates, "b", "gates"),
         outputs=_integers(document, "outputs", ""),
         valence=valence,
-        encoder=None if encoder is None else _read_encoder(encoder),
-        head=None if head is None else _read_head(head),
-        name=_member(document, "name", str, ""),
-        provenance=_member(document, "provenance", dict, ""),
+        **_read_rest(document),
     )
+
+
+def _read_nodes(document: dict[str, Any]) -> Netlist:
+    """Read a netlist of any gates."""
+    nodes = _member(document, "nodes", dict, "")
+    sources = [
+        _read_sources({f"sources[{gate}]": row}, f"sources[{gate}]")
+        for gate, row in enumerate(_elements(nodes, "sources", list, "nodes"))
+    ]
+    tables = [
+        _read_table({f"table[{gate}]": table}, f"table[{gate}]")
+        for gate, table in enumerate(_member(nodes, "table", list, "nodes"))
+    ]
+    return Netlist(
+        num_inputs=_integer(document, "num_inputs", "", MAX_INPUTS),
+        table=_padded(tables, 0, np.int8),
+        sources=_padded(sources, NO_NET, np.int64),
+        outputs=_integers(document, "outputs", ""),
+        kinds=_read_kinds(document),
+        **_read_rest(document),
+    )
+
+
+def _read_kinds(document: dict[str, Any]) -> NDArray[np.int8]:
+    letters: str = _member(document, "kinds", str, "")
+    for letter in sorted(set(letters) - set(_KINDS)):
+        raise FormatError(f"'kinds' has the letter {letter!r}, expected {', '.join(_KINDS)}")
+    return np.array([_KINDS[letter] for letter in letters], dtype=np.int8)
+
+
+def _read_sources(document: dict[str, Any], key: str) -> NDArray[np.int64]:
+    sources = _integers(document, key, "nodes")
+    if not 1 <= len(sources) <= MAX_WIRES or sources.min() < 0:
+        raise FormatError(
+            f"'nodes.{key}' is {_short(sources.tolist())}, expected 1…{MAX_WIRES} nets"
+        )
+    return sources
+
+
+def _read_table(document: dict[str, Any], key: str) -> NDArray[np.int64]:
+    table = _member(document, key, (str, list), "nodes")
+    if isinstance(table, list):
+        values = _integers(document, key, "nodes")
+        if np.abs(values).max(initial=0) > MAX_SCORE:
+            raise FormatError(f"'nodes.{key}' is {_short(table)}, expected {Kind.SCORE.text}")
+        return values
+    if set(table) - set(_SIGNS):
+        raise FormatError(f"'nodes.{key}' is {_short(table)}, expected the characters -, 0 and +")
+    return np.array([_SIGNS.index(sign) - 1 for sign in table], dtype=np.int64)
+
+
+def _padded(
+    rows: list[NDArray[np.int64]], fill: int, dtype: type[np.int8] | type[np.int64]
+) -> NDArray[Any]:
+    """Return rows of different lengths as one array."""
+    width = max((len(row) for row in rows), default=0)
+    padded = np.full((len(rows), width), fill, dtype=dtype)
+    for row, values in enumerate(rows):
+        padded[row, : len(values)] = values
+    return padded
+
+
+def _read_rest(document: dict[str, Any]) -> dict[str, Any]:
+    encoder = _member(document, "encoder", (dict, type(None)), "")
+    head = _member(document, "head", (dict, type(None)), "")
+    return {
+        "encoder": None if encoder is None else _read_encoder(encoder),
+        "head": None if head is None else _read_head(head),
+        "name": _member(document, "name", str, ""),
+        "provenance": _member(document, "provenance", dict, ""),
+    }
 
 
 def _read_encoder(document: dict[str, Any]) -> Encoder:
@@ -323,9 +440,14 @@ def _read_encoder(document: dict[str, Any]) -> Encoder:
         feature=_integers(document, "feature", "encoder"),
         low=_integers(document, "low", "encoder"),
         high=_integers(document, "high", "encoder"),
-        missing=_member(document, "missing", int, "encoder"),
+        missing=_read_missing(document),
         categories=_read_categories(document),
     )
+
+
+def _read_missing(document: dict[str, Any]) -> Any:
+    missing = _member(document, "missing", (int, list), "encoder")
+    return missing if isinstance(missing, int) else _integers(document, "missing", "encoder")
 
 
 def _read_categories(document: dict[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -361,7 +483,18 @@ def _read_head(document: dict[str, Any]) -> Head:
         set_margin=_integer(document, "set_margin", "head", least=0)
         if "set_margin" in document
         else None,
+        limit=_integer(document, "limit", "head", MAX_SCORE) if "limit" in document else 1,
     )
+
+
+def _read_version_2(document: dict[str, Any]) -> Netlist:
+    """Read a netlist of the version that knows two-input gates alone."""
+    encoder, head = document.get("encoder"), document.get("head")
+    if isinstance(encoder, dict):
+        _member(encoder, "missing", int, "encoder")
+    if isinstance(head, dict):
+        head.pop("limit", None)
+    return _read_gates(document)
 
 
 def _read_version_1(document: dict[str, Any]) -> Netlist:
@@ -375,4 +508,8 @@ def _read_version_1(document: dict[str, Any]) -> Netlist:
 
 
 # Every version ever released keeps its reader.
-_READERS: dict[int, Callable[[dict[str, Any]], Netlist]] = {1: _read_version_1, 2: _read_version_2}
+_READERS: dict[int, Callable[[dict[str, Any]], Netlist]] = {
+    1: _read_version_1,
+    2: _read_version_2,
+    3: _read_version_3,
+}

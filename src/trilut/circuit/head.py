@@ -1,4 +1,4 @@
-"""The head: from output trits to class scores, a decision and its margin."""
+"""The head: from outputs to class scores, a decision and its margin."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trilut.circuit.kinds import MAX_SCORE
 from trilut.circuit.limits import MAX_INTEGER, check_name
 from trilut.errors import NetlistError
 
@@ -20,7 +21,7 @@ class Decisions:
     Parameters
     ----------
     scores : int64 array [sample, class]
-        Sum of each class's trits.
+        Sum of each class's outputs.
     chosen : int64 array [sample]
         Class with the highest score, the lowest index on a tie.
     margin : int64 array [sample]
@@ -73,6 +74,8 @@ class Head:
     abstain_margin : int
         The circuit abstains when the margin is below it. At least 1, so that a tie always abstains;
         one that no margin reaches lets the circuit always abstain.
+    limit : int
+        Largest magnitude of an output: 1 for bits and trits, up to 8 for scores.
     set_margin : int, optional
         A class is in the prediction set if its score is no more than this below the highest, so the
         chosen class always is. Without it there are no prediction sets.
@@ -89,6 +92,7 @@ class Head:
     tau: float = 1.0
     abstain_margin: int = 1
     set_margin: int | None = None
+    limit: int = 1
 
     def __post_init__(self) -> None:
         if len(self.classes) < 2:
@@ -112,6 +116,8 @@ class Head:
             raise NetlistError(
                 f"Head has abstention margin {self.abstain_margin}, expected 1…{MAX_INTEGER}"
             )
+        if not 1 <= self.limit <= MAX_SCORE:
+            raise NetlistError(f"Head has limit {self.limit}, expected 1…{MAX_SCORE}")
         if self.set_margin is not None and not 0 <= self.set_margin <= MAX_INTEGER:
             raise NetlistError(
                 f"Head has set margin {self.set_margin}, expected none or 0…{MAX_INTEGER}"
@@ -119,7 +125,7 @@ class Head:
 
     @property
     def num_outputs(self) -> int:
-        """Number of output trits that the head reads."""
+        """Number of outputs that the head reads."""
         return sum(self.group_sizes)
 
     @property
@@ -130,15 +136,19 @@ class Head:
     @property
     def score_bits(self) -> int:
         """Bits of a signed number that holds every score of every class."""
-        return max(self.group_sizes).bit_length() + 1
+        return self._highest_score.bit_length() + 1
 
     @property
     def margin_bits(self) -> int:
         """Bits of a number that holds every margin."""
-        return (2 * max(self.group_sizes)).bit_length()
+        return (2 * self._highest_score).bit_length()
+
+    @property
+    def _highest_score(self) -> int:
+        return self.limit * max(self.group_sizes)
 
     def scores(self, outputs: NDArray[np.int8]) -> NDArray[np.int64]:
-        """Sum the trits [sample, output] of each class."""
+        """Sum the outputs [sample, output] of each class."""
         return self._sums(outputs)
 
     def unknowns(self, outputs: NDArray[np.int8]) -> NDArray[np.int64]:

@@ -60,7 +60,7 @@ def check_monotone(netlist: Netlist) -> None:
         raise NetlistError(
             f"Netlist {netlist.name!r} has no UNKNOWN (valence 2), so nothing in it can be certain"
         )
-    if netlist.encoder is not None and netlist.encoder.missing != 0:
+    if netlist.encoder is not None and netlist.encoder.missing.any():
         raise NetlistError(
             f"Netlist {netlist.name!r} takes missing features as FALSE and not as UNKNOWN, so "
             "nothing in it can be certain"

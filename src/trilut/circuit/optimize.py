@@ -176,9 +176,9 @@ def _rebuilt(netlist: Netlist, nets: _Nets) -> Netlist:
     return dataclasses.replace(
         netlist,
         table=tables,
-        a=np.concatenate([a, buffers[:, 0]]),
-        b=np.concatenate([b, buffers[:, 0]]),
+        sources=np.concatenate([np.stack([a, b], axis=1), buffers[:, [0, 0]]]),
         outputs=outputs,
+        kinds=np.full(netlist.num_inputs + len(tables), netlist.valence, dtype=np.int8),
     )
 
 

@@ -55,7 +55,8 @@ def encoder_regions(encoder: Encoder, feature: int) -> NDArray[np.int8]:
     inside = thresholds[(thresholds > limits.minimum) & (thresholds <= limits.maximum)]
     starts = sorted({limits.minimum, *inside.tolist()})
     x = np.array(starts, dtype=np.int64)[:, None]
-    trits = np.full((len(starts) + 1, len(own)), encoder.missing, dtype=np.int8)
+    trits = np.empty((len(starts) + 1, len(own)), dtype=np.int8)
+    trits[-1] = encoder.missing[own]
     trits[:-1] = (x >= high).astype(np.int8) - (x < low)
     regions = np.unique(trits, axis=0)
     regions.flags.writeable = False

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from trilut.circuit.gates import truth_values
 from trilut.circuit.head import Decisions
+from trilut.circuit.kinds import Kind
 from trilut.circuit.monotone import is_monotone
 from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset, Split
@@ -411,11 +411,10 @@ def untrained(netlist: Netlist, *, seed: int = 0) -> Netlist:
     What it shows too, training has not done: about a third of its outputs are UNKNOWN and its gates
     are as diverse as can be, though it knows nothing.
     """
-    values = truth_values(netlist.valence).astype(np.int8)
-    table = np.random.default_rng(seed).choice(values, netlist.table.shape)
+    table = np.random.default_rng(seed).choice(Kind(netlist.valence).values, netlist.table.shape)
     return dataclasses.replace(
         netlist,
-        table=table,
+        table=table.astype(np.int8),
         name=f"{netlist.name} (untrained)",
         provenance={**netlist.provenance, "untrained": {"seed": seed}},
     )

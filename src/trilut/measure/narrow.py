@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 
 from trilut.circuit.encoder import Encoder, Feature
+from trilut.circuit.kinds import NO_NET
 from trilut.circuit.netlist import Netlist
 from trilut.data import Split
 from trilut.errors import NetlistError
@@ -67,9 +68,11 @@ def drop_features(netlist: Netlist) -> Netlist:
         If the netlist has no encoder.
     """
     encoder = _encoder(netlist)
-    varies = (netlist.table != netlist.table[:, :1]).any(axis=1)
+    has_row = np.arange(netlist.table.shape[1]) < netlist.num_rows[:, None]
+    varies = ((netlist.table != netlist.table[:, :1]) & has_row).any(axis=1)
+    sources = netlist.sources[varies]
     read = np.zeros(netlist.num_nets, dtype=np.bool_)
-    read[netlist.outputs] = read[netlist.a[varies]] = read[netlist.b[varies]] = True
+    read[netlist.outputs] = read[sources[sources != NO_NET]] = True
     # A circuit has at least one input, even if all that it computes is constants.
     read[0] |= not read[: netlist.num_inputs].any()
     kept = np.flatnonzero(read[: netlist.num_inputs])
@@ -84,13 +87,14 @@ def drop_features(netlist: Netlist) -> Netlist:
         feature=np.searchsorted(features, encoder.feature[kept]),
         low=encoder.low[kept],
         high=encoder.high[kept],
+        missing=encoder.missing[kept],
     )
     return dataclasses.replace(
         netlist,
         num_inputs=len(kept),
-        a=number[netlist.a],
-        b=number[netlist.b],
+        sources=np.where(netlist.sources == NO_NET, NO_NET, number[netlist.sources]),
         outputs=number[netlist.outputs],
+        kinds=np.append(netlist.kinds[kept], netlist.kinds[netlist.num_inputs :]),
         encoder=smaller,
     )
 

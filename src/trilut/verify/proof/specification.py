@@ -7,6 +7,8 @@ the lowest bit up, each sum a ripple-carry adder after the other.
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from trilut.circuit.encoder import Encoder
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.reach import ternary_tables
@@ -55,10 +57,8 @@ def encode(
 ) -> list[Trit]:
     """Return the trits of feature values, given by their bits."""
     trits = []
-    thresholds = zip(
-        encoder.feature.tolist(), encoder.low.tolist(), encoder.high.tolist(), strict=True
-    )
-    for index, low, high in thresholds:
+    columns = (encoder.feature, encoder.low, encoder.high, encoder.missing)
+    for index, low, high, missing in np.stack(columns, axis=1).tolist():
         feature, here = encoder.features[index], present[index]
         bits = list(features[index])
         if feature.seen is not None:
@@ -67,7 +67,7 @@ def encode(
             here = aig.both(here, at_least(aig, bits, most + 1, signed=feature.signed) ^ 1)
         minus = aig.both(here, at_least(aig, bits, low, signed=feature.signed) ^ 1)
         plus = aig.both(here, at_least(aig, bits, high, signed=feature.signed))
-        trits.append((aig.either(minus, here ^ 1) if encoder.missing else minus, plus))
+        trits.append((aig.either(minus, here ^ 1) if missing else minus, plus))
     return trits
 
 
