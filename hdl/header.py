@@ -1,20 +1,16 @@
 """The comment before a design: what it was made from, how its bits lie, and how to connect it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib.metadata import version
-from pathlib import PurePath
 
 from trilut.circuit.encoder import Feature
-from trilut.circuit.format import digest
 from trilut.circuit.interface import Interface
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.origin import MOST_CHARACTERS, origin_facts
 from trilut.hdl.options import HardwareOptions
 from trilut.text import quote
 
 __all__ = ["design_header", "origin_lines"]
-
-# Of what comes from the netlist, for each line: Icarus cannot read a comment of 16 KB.
-_MOST_CHARACTERS = 4000
 
 
 def design_header(
@@ -44,7 +40,7 @@ def design_header(
         margin = netlist.head.abstain_margin if port is None else port.name
         lines.append(f"// abstains: on a tie, and if the margin is below {margin}")
         lines += [
-            f"// class {index}: {quote(name, _MOST_CHARACTERS)}"
+            f"// class {index}: {quote(name, MOST_CHARACTERS)}"
             for index, name in enumerate(netlist.head.classes)
         ]
     if interface.axi is not None:
@@ -57,13 +53,8 @@ def design_header(
 
 def origin_lines(netlist: Netlist, built: Netlist, options: str, *, tools: str = "") -> list[str]:
     """Return comment lines that say what was built from what, and by what."""
-    provenance = quote(_without_places(netlist.provenance), _MOST_CHARACTERS)
     facts = {
-        "netlist": quote(_without_place(netlist.name), _MOST_CHARACTERS),
-        "sha256": digest(netlist),
-        **({"origin": provenance} if netlist.provenance else {}),
-        "circuit": f"{netlist.num_gates} gates in {netlist.depth} layers, "
-        f"{netlist.num_inputs} inputs, {len(netlist.outputs)} outputs, valence {netlist.valence}",
+        **origin_facts(netlist),
         "built": f"{built.num_gates} gates in {built.depth} layers",
         "nets": "numbers in comments are those of the built circuit (optimised unless "
         "--no-optimize): inputs, then gates",
@@ -71,22 +62,6 @@ def origin_lines(netlist: Netlist, built: Netlist, options: str, *, tools: str =
         "options": options,
     }
     return [f"// {key + ':':9}{value}" for key, value in facts.items()]
-
-
-def _without_places(provenance: Mapping[str, object]) -> dict[str, object]:
-    """Return where a netlist comes from without the directories of somebody's machine."""
-    data = provenance.get("data")
-    if not isinstance(data, Mapping):
-        return dict(provenance)
-    kept = {key: value for key, value in data.items() if key != "absolute_name"}
-    if isinstance(kept.get("name"), str):
-        kept["name"] = _without_place(kept["name"])
-    return {**provenance, "data": kept}
-
-
-def _without_place(name: str) -> str:
-    """Return the name of a data set, which may be a file, without the directories before it."""
-    return PurePath(name).name if PurePath(name).is_absolute() else name
 
 
 def _rate(interface: Interface) -> str:
@@ -103,7 +78,7 @@ def _feature_lines(netlist: Netlist, vector: str) -> Iterator[str]:
         yield (
             f"// {vector}{_places(first, feature.bits)}: feature {index}, {kind}, "
             f"floor(value * {feature.scale!r} + {feature.offset!r}) clamped to "
-            f"{feature.minimum}..{feature.maximum}, {quote(feature.name, _MOST_CHARACTERS)}"
+            f"{feature.minimum}..{feature.maximum}, {quote(feature.name, MOST_CHARACTERS)}"
             + _seen_text(feature)
         )
         first += feature.bits

@@ -61,7 +61,7 @@ def test_blif_mv_computes_the_netlist(valence):
 @pytest.mark.parametrize("language", ["blif", "blif-mv"])
 def test_written_file_computes_the_netlist_for_any_trits(tmp_path, language, options):
     path = REGRESSION / "ternary_two_classes.trilut"
-    command = ["verilog", str(path), "-o", str(tmp_path), "--format", language]
+    command = ["export", str(path), "-o", str(tmp_path), "--format", language]
     assert main([*command, *options]) == 0
     (written,) = tmp_path.iterdir()
     netlist = load(path)

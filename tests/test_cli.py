@@ -341,8 +341,6 @@ def test_beats_that_are_not_whole_bytes(net, tmp_path, capsys, option):
         (["--logic-only", "--axi=32", "--scores"], "--axi, --scores"),
         (["--logic-only", "--with-testbench", "--margin-port"], "--margin-port, --with-testbench"),
         (["--logic-only", "--input=features", "--pipeline=1"], "--input features, --pipeline"),
-        (["--format=blif", "--axi=32", "--no-missing"], "--axi, --no-missing"),
-        (["--format=blif-mv", "--sums=ecp5"], "--sums"),
     ],
 )
 def test_options_of_hardware_where_only_gates_are_written(net, tmp_path, capsys, options, refused):
@@ -356,7 +354,6 @@ def test_options_of_hardware_where_only_gates_are_written(net, tmp_path, capsys,
 def test_gates_alone_have_trits_at_their_inputs(net, tmp_path, capsys):
     command = ["verilog", str(net), "-o", str(tmp_path / "o"), "--logic-only", "--input=trits"]
     assert main(command) == 0
-    assert main([*command, "--format=blif"]) == 0
 
 
 def test_output_directory_that_is_a_file(capsys, tmp_path, net):

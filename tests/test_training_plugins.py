@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import trilut.training
+from trilut import plugins
 from trilut.data import load_dataset
 from trilut.training import TrainingConfig, TrainingError, train
 from trilut.training.config import add_settings
-from trilut.training.settings import registry
 from trilut.training.settings.recipes import RECIPES
 from trilut.training.settings.wirings import WIRINGS
 
@@ -46,10 +46,10 @@ def install(tmp_path, monkeypatch):
         write_package(tmp_path, **package)
         monkeypatch.syspath_prepend(tmp_path)
         importlib.invalidate_caches()
-        registry._installed.cache_clear()
+        plugins.installed.cache_clear()
 
     yield install
-    registry._installed.cache_clear()
+    plugins.installed.cache_clear()
     sys.modules.pop("steep", None)
 
 

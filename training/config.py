@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from trilut.circuit.head import Head
+from trilut.text import did_you_mean
 from trilut.training.errors import TrainingError
 from trilut.training.settings.datasets import dataset_settings
 from trilut.training.settings.groups import (
@@ -17,7 +18,7 @@ from trilut.training.settings.groups import (
 )
 from trilut.training.settings.recipes import RECIPES, Hard, RecipeSettings
 from trilut.training.settings.registry import NamedSettings, Registry
-from trilut.training.settings.setting import Setting, Settings, did_you_mean, settings_of
+from trilut.training.settings.setting import Setting, Settings, settings_of
 from trilut.training.settings.tables import Effort
 from trilut.training.settings.wirings import WIRINGS, RandomWiring, WiringSettings
 

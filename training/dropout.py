@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Int8
 
 from trilut.circuit.encoder import Encoder
+from trilut.text import did_you_mean
 from trilut.training.errors import TrainingError
 from trilut.training.network import Samples
 from trilut.training.settings.groups import Uncertainty
-from trilut.training.settings.setting import did_you_mean
 
 __all__ = ["Dropout", "make_dropout"]
 

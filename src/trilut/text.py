@@ -1,9 +1,11 @@
 """Text from files, made fit to be shown: short enough, and without commands to a terminal."""
 
+import difflib
 import json
 import re
+from collections.abc import Iterable
 
-__all__ = ["cut", "escape_markdown", "one_line", "quote", "visible"]
+__all__ = ["cut", "did_you_mean", "escape_markdown", "one_line", "quote", "visible"]
 
 # Enough to see what a message is about, whatever a name in it has.
 _MOST_CHARACTERS = 4000
@@ -14,6 +16,12 @@ _INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069
 def cut(text: str, most: int) -> str:
     """Return text of at most so many characters; "…" stands for what is left out."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return the end of a message that guesses what was meant, or nothing."""
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def escape_markdown(text: str) -> str:

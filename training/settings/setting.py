@@ -1,8 +1,7 @@
 """A setting: a field of a dataclass that knows what it may be, and how it is written as text."""
 
-import difflib
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import MISSING, Field, dataclass, field, fields
 from types import NoneType
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
@@ -16,7 +15,6 @@ __all__ = [
     "Expected",
     "Setting",
     "Settings",
-    "did_you_mean",
     "setting",
     "settings_of",
     "within",
@@ -184,9 +182,3 @@ def _setting(declared: Field[Any], hint: Any) -> Setting:
     expected, option, metavar = declared.metadata.get(_KEY, (None, "", ""))
     default = None if declared.default is MISSING else declared.default
     return Setting(declared.name, kind, default, is_optional, choices, expected, option, metavar)
-
-
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return the end of a message that guesses what was meant, or nothing."""
-    close = difflib.get_close_matches(name, list(names), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""

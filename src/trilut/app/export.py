@@ -1,27 +1,23 @@
 """Netlists in other formats, and test benches to take along."""
 
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trilut.app.console import talk
-from trilut.circuit.blif import to_blif, to_blif_mv
 from trilut.circuit.format import load
 from trilut.circuit.interface import InputKind
 from trilut.circuit.netlist import Netlist
-from trilut.circuit.optimize import optimize
 from trilut.data.dataset import Samples
 from trilut.errors import DataError, FormatError, ToolError
-from trilut.files import make_directory, write_atomically
-from trilut.identifier import check_identifier
+from trilut.interchange import export_netlist
 from trilut.measure.matching import features_for, netlist_dataset
 
 if TYPE_CHECKING:
     from trilut.hdl import Design
 
-__all__ = ["write_bench", "write_blif"]
+__all__ = ["export_file", "write_bench"]
 
 # Random vectors of a test bench that the user takes along.
 _BENCH_VECTORS = 1000
@@ -29,33 +25,16 @@ _BENCH_VECTORS = 1000
 _BENCH_SAMPLES = 1000
 
 
-def write_blif(
+def export_file(
     path: str | Path,
     output: str | Path,
     language: str,
     *,
-    top: str = "trilut_top",
+    name: str = "trilut_net",
     optimized: bool = True,
-) -> Path:
-    """Write the gates of a netlist file as ``TOP.blif`` or ``TOP.mv``, for any trits at the inputs.
-
-    Parameters
-    ----------
-    language : str
-        ``blif`` or ``blif-mv``.
-    optimized : bool
-        Whether gates that make no difference are left out.
-    """
-    output = Path(output)
-    path = Path(path)
-    # Behind BLIF there is no encoder whose trits alone could come in.
-    circuit = dataclasses.replace(load(path), encoder=None, head=None)
-    if optimized:
-        circuit = optimize(circuit).netlist
-    suffix, convert = {"blif": ("blif", to_blif), "blif-mv": ("mv", to_blif_mv)}[language]
-    written = make_directory(output) / f"{check_identifier(top)}.{suffix}"
-    write_atomically(written, convert(circuit, model=top))
-    return written
+) -> tuple[Path, ...]:
+    """Write a netlist file in another format; see :func:`trilut.interchange.export_netlist`."""
+    return export_netlist(load(path), output, language, name=name, optimized=optimized)
 
 
 def write_bench(design: "Design", output: str | Path) -> Path:

@@ -110,9 +110,9 @@ def add_verilog(commands: Any) -> None:
     add_hardware_options(parser)
     parser.add_argument(
         "--format",
-        choices=["verilog", "rtlil", "blif", "blif-mv"],
+        choices=["verilog", "rtlil"],
         default="verilog",
-        help="language; blif and blif-mv hold the gates only",
+        help="language; others are those of trilut export",
     )
     parser.add_argument(
         "--with-testbench",
@@ -123,20 +123,13 @@ def add_verilog(commands: Any) -> None:
 
 
 def _verilog(args: argparse.Namespace) -> None:
-    from trilut.app.export import write_bench, write_blif
+    from trilut.app.export import write_bench
     from trilut.hdl import DesignFormat, write_verilog
     from trilut.synth.target import sums_of
 
-    is_blif = args.format in ("blif", "blif-mv")
-    if is_blif or args.logic_only:
-        _refuse_around_gates(args, f"--format {args.format}" if is_blif else "--logic-only")
+    if args.logic_only:
+        _refuse_around_gates(args)
     options = hardware_options(args)
-    if is_blif:
-        path = write_blif(
-            args.net, args.output, args.format, top=args.top, optimized=not args.no_optimize
-        )
-        print_result(args, args.format, {"file": str(path)}, {"file": str(path)})
-        return
     if args.with_testbench and (args.axi or args.margin_port or args.format != "verilog"):
         raise TrilutError(
             "A test bench drives plain streams of a Verilog design; "
@@ -164,15 +157,15 @@ def _verilog(args: argparse.Namespace) -> None:
     print_result(args, "Verilog", rows, facts)
 
 
-def _refuse_around_gates(args: argparse.Namespace, reason: str) -> None:
+def _refuse_around_gates(args: argparse.Namespace) -> None:
     """Raise a TrilutError if something is asked for around the gates, where there is nothing."""
     given = ["--format rtlil"] if args.format == "rtlil" else []
     given += hardware_options(argparse.Namespace(**{**vars(args), "logic_only": False})).flags
     given += ["--with-testbench"] if args.with_testbench else []
     if given:
         raise TrilutError(
-            f"With {reason} only the gates are written, without {', '.join(given)}; leave out one "
-            "or the other"
+            f"With --logic-only only the gates are written, without {', '.join(given)}; leave out "
+            "one or the other"
         )
 
 
