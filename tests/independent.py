@@ -7,12 +7,17 @@ no code with the package. Where it and the package disagree, one of the two or a
 import gzip
 import json
 import math
-import random
 from dataclasses import dataclass
 from string import Template
 from typing import Any
 
 BOUND = 2**62 - 1
+VALUES = {"b": [-1, 1], "t": [-1, 0, 1], "s": list(range(-8, 8))}
+"""The values of a net of each kind."""
+WIRES = {"b": 1, "t": 2}
+"""The wires of a net that gates may read."""
+SIGNS = {-1: "-", 0: "0", 1: "+"}
+"""The values of bits and trits in a table."""
 
 
 class RefusedError(Exception):
@@ -37,7 +42,7 @@ def read(content: bytes) -> "Circuit":
     except (ValueError, RecursionError) as error:
         raise RefusedError("JSON") from error
     _need(_depth(document) <= 100, "depth")
-    return Circuit(_checked(document))
+    return _checked(document)
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -85,7 +90,9 @@ def _is(value: Any, kind: str) -> bool:
         return isinstance(value, str) and len(value) <= 65_536
     if kind == "object or null":
         return value is None or isinstance(value, dict)
-    return isinstance(value, {"object": dict, "truth": bool, "any": object}[kind])
+    if kind == "object of lists of text":
+        return isinstance(value, dict) and all(_is(each, "list of text") for each in value.values())
+    return isinstance(value, {"object": dict, "text": str, "truth": bool, "any": object}[kind])
 
 
 def _is_finite(value: int) -> bool:
@@ -95,31 +102,41 @@ def _is_finite(value: int) -> bool:
         return False
 
 
-def _checked(document: Any) -> dict[str, Any]:
+def _checked(document: Any) -> "Circuit":
     _members(document, format="any", version="integer")
-    _need(document["format"] == "trilut-netlist" and document["version"] in (1, 2), "version")
+    _need(document["format"] == "trilut-netlist" and document["version"] in (1, 2, 3), "version")
+    has_nodes = document["version"] == 3 and "gates" not in document
     _members(
         document,
         name="name",
-        valence="integer",
         num_inputs="integer",
         encoder="object or null",
-        gates="object",
         outputs="list of integer",
         head="object or null",
         provenance="object",
+        **({"kinds": "text", "nodes": "object"} if has_nodes else {}),
+        **({} if has_nodes else {"valence": "integer", "gates": "object"}),
     )
-    _need(document["valence"] in (2, 3), "valence")
-    _need(1 <= document["num_inputs"] <= 2**31 - 1, "num_inputs")
-    _check_nets(document)
+    _need(1 <= document["num_inputs"] <= 2**24, "num_inputs")
+    if has_nodes:
+        _check_nodes(document)
+    else:
+        _need(document["version"] < 3 or "nodes" not in document, "gates and nodes")
+        _check_gates(document)
+    circuit = Circuit(document)
+    _need(len(document["outputs"]) >= 1, "outputs")
+    _need(all(0 <= net < len(circuit.kinds) for net in document["outputs"]), "output")
     if document["encoder"] is not None:
-        _check_encoder(document)
+        _check_encoder(circuit)
     if document["head"] is not None:
-        _check_head(document)
-    return document
+        _check_head(circuit)
+    else:
+        _need(all(circuit.kinds[net] != "s" for net in document["outputs"]), "score without a head")
+    return circuit
 
 
-def _check_nets(document: dict[str, Any]) -> None:
+def _check_gates(document: dict[str, Any]) -> None:
+    _need(document["valence"] in (2, 3), "valence")
     lists = dict.fromkeys(("id", "a", "b"), "list of integer")
     gates = _members(document["gates"], **lists)
     _need(len(gates["id"]) == len(gates["a"]) == len(gates["b"]), "length of gates")
@@ -128,19 +145,38 @@ def _check_nets(document: dict[str, Any]) -> None:
     for gate, (number, a, b) in enumerate(zip(gates["id"], gates["a"], gates["b"], strict=True)):
         _need(0 <= number < ids, "id")
         _need(0 <= a < first + gate and 0 <= b < first + gate, "net")
-    _need(len(document["outputs"]) >= 1, "outputs")
-    _need(all(0 <= net < first + len(gates["id"]) for net in document["outputs"]), "output")
 
 
-def _check_encoder(document: dict[str, Any]) -> None:
+def _check_nodes(document: dict[str, Any]) -> None:
+    nodes = _members(document["nodes"], sources="list of list of integer", table="list of any")
+    first, kinds = document["num_inputs"], document["kinds"]
+    _need(len(nodes["sources"]) == len(nodes["table"]), "length of nodes")
+    _need(len(kinds) == first + len(nodes["table"]), "length of kinds")
+    _need(set(kinds) <= set(VALUES), "kinds")
+    _need("s" not in kinds[:first], "an input that is a score")
+    nodes = zip(nodes["sources"], nodes["table"], kinds[first:], strict=True)
+    for net, (sources, table, kind) in enumerate(nodes, start=first):
+        _need(1 <= len(sources) <= 6, "sources")
+        _need(all(0 <= source < net for source in sources), "source")
+        _need(all(kinds[source] in WIRES for source in sources), "a score that is read")
+        _need(sum(WIRES[kinds[source]] for source in sources) <= 6, "wires")
+        _need(_is(table, "list of integer" if kind == "s" else "text"), "table")
+        _need(len(table) == math.prod(len(VALUES[kinds[source]]) for source in sources), "rows")
+        values = VALUES[kind] if kind == "s" else [SIGNS[value] for value in VALUES[kind]]
+        _need(all(value in values for value in table), "values")
+
+
+def _check_encoder(circuit: "Circuit") -> None:
+    document = circuit.document
     encoder = _members(
         document["encoder"],
         features="list of object",
         feature="list of integer",
         low="list of integer",
         high="list of integer",
-        missing="integer",
+        missing="any",
     )
+    _members({"categories": {}, **encoder}, categories="object of lists of text")
     for feature in encoder["features"]:
         _members(
             feature, name="name", bits="integer", signed="truth", scale="number", offset="number"
@@ -156,25 +192,33 @@ def _check_encoder(document: dict[str, Any]) -> None:
     for feature, low, high in zip(*columns, strict=True):
         _need(0 <= feature < len(encoder["features"]), "feature")
         _need(-BOUND <= low <= high <= BOUND, "thresholds")
-    _need(encoder["missing"] in (0, -1), "missing")
-    if document["valence"] == 2:
-        _need(encoder["missing"] == -1 and encoder["low"] == encoder["high"], "binary")
+    has_array = document["version"] == 3 and isinstance(encoder["missing"], list)
+    _need(_is(encoder["missing"], "list of integer" if has_array else "integer"), "missing")
+    if has_array:
+        _need(len(encoder["missing"]) == document["num_inputs"], "length of missing")
+    for kind, low, high, missing in zip(
+        circuit.kinds, encoder["low"], encoder["high"], circuit.missing, strict=False
+    ):
+        _need(missing in (0, -1), "missing")
+        _need(kind != "b" or (low == high and missing == -1), "an input that is a bit")
 
 
 def _check_seen(feature: dict[str, Any]) -> None:
     seen = _members(feature, seen="list of integer")["seen"]
-    least, most = _range(feature)
+    least, most = integers_of(feature)
     _need(len(seen) == 2, "seen")
     _need(-(2**53) <= seen[0] <= seen[1] <= 2**53, "seen")
     _need(seen[0] <= most and seen[1] >= least, "seen")
 
 
-def _range(feature: dict[str, Any]) -> tuple[int, int]:
+def integers_of(feature: dict[str, Any]) -> tuple[int, int]:
+    """Return the smallest and the largest integer of a feature."""
     least = -(2 ** (feature["bits"] - 1)) if feature["signed"] else 0
     return least, least + 2 ** feature["bits"] - 1
 
 
-def _check_head(document: dict[str, Any]) -> None:
+def _check_head(circuit: "Circuit") -> None:
+    document = circuit.document
     head = _members(
         document["head"],
         classes="list of name",
@@ -189,6 +233,14 @@ def _check_head(document: dict[str, Any]) -> None:
     _need(sum(head["group_sizes"]) == len(document["outputs"]), "groups")
     _need(head["tau"] > 0, "tau")
     _need(1 <= head["abstain_margin"] <= BOUND, "abstain_margin")
+    if "set_margin" in head:
+        _need(0 <= _members(head, set_margin="integer")["set_margin"] <= BOUND, "set_margin")
+    if "limit" in head and document["version"] == 3:
+        _need(1 <= _members(head, limit="integer")["limit"] <= 8, "limit")
+    for net in document["outputs"]:
+        if circuit.kinds[net] == "s":
+            table = document["nodes"]["table"][net - document["num_inputs"]]
+            _need(max(map(abs, table)) <= circuit.limit, "a score beyond the limit")
 
 
 # Meaning
@@ -202,6 +254,7 @@ class Decision:
     chosen: int
     margin: int
     unknown: bool
+    members: list[bool] | None
 
 
 @dataclass(frozen=True)
@@ -218,6 +271,25 @@ class Circuit:
     def head(self) -> dict[str, Any] | None:
         return self.document["head"]
 
+    @property
+    def kinds(self) -> str:
+        """The letter of each net."""
+        if "gates" not in self.document:
+            return self.document["kinds"]
+        letter = {2: "b", 3: "t"}[self.document["valence"]]
+        return letter * (self.document["num_inputs"] + len(self.document["gates"]["id"]))
+
+    @property
+    def limit(self) -> int:
+        """The largest magnitude of an output of a circuit with a head."""
+        return self.document["head"].get("limit", 1) if self.document["version"] == 3 else 1
+
+    @property
+    def missing(self) -> list[int]:
+        """What each input is if its feature is missing."""
+        missing = self.document["encoder"]["missing"]
+        return missing if isinstance(missing, list) else [missing] * self.document["num_inputs"]
+
     def integers(self, values: list[float]) -> list[int | None]:
         """Turn the values of a sample into integers; None for a missing feature."""
         return [_integer(feature, x) for feature, x in zip(self.features, values, strict=True)]
@@ -226,12 +298,12 @@ class Circuit:
         """Turn integers into the inputs of the circuit."""
         encoder = self.document["encoder"]
         trits = []
-        for feature, low, high in zip(
-            encoder["feature"], encoder["low"], encoder["high"], strict=True
+        for feature, low, high, missing in zip(
+            encoder["feature"], encoder["low"], encoder["high"], self.missing, strict=True
         ):
             x = integers[feature]
             if x is None:
-                trits.append(encoder["missing"])
+                trits.append(missing)
             elif x < low:
                 trits.append(-1)
             else:
@@ -240,15 +312,31 @@ class Circuit:
 
     def outputs(self, trits: list[int]) -> list[int]:
         """Evaluate the gates one by one."""
-        q = self.document["valence"]
-        level = {-1: 0, 1: q - 1} if q == 2 else {-1: 0, 0: 1, 1: 2}
-        value = {number: truth for truth, number in level.items()}
         nets = list(trits)
-        gates = self.document["gates"]
-        for number, a, b in zip(gates["id"], gates["a"], gates["b"], strict=True):
-            position = level[nets[a]] * q + level[nets[b]]
-            nets.append(value[number // q**position % q])
+        kinds = self.kinds
+        for sources, table in zip(*self._nodes(), strict=True):
+            row = 0
+            for source in sources:
+                values = VALUES[kinds[source]]
+                row = row * len(values) + values.index(nets[source])
+            nets.append(table[row])
         return [nets[net] for net in self.document["outputs"]]
+
+    def _nodes(self) -> tuple[list[list[int]], list[list[int]]]:
+        """Return what each gate reads, and its table."""
+        if "gates" not in self.document:
+            value = {sign: value for value, sign in SIGNS.items()}
+            tables = self.document["nodes"]["table"]
+            return self.document["nodes"]["sources"], [
+                [value[sign] for sign in table] if isinstance(table, str) else table
+                for table in tables
+            ]
+        q, gates = self.document["valence"], self.document["gates"]
+        values = VALUES[{2: "b", 3: "t"}[q]]
+        sources = [list(pair) for pair in zip(gates["a"], gates["b"], strict=True)]
+        return sources, [
+            [values[number // q**place % q] for place in range(q * q)] for number in gates["id"]
+        ]
 
     def decide(self, outputs: list[int], abstain_margin: int | None = None) -> Decision:
         """Decide from the outputs; a port may have another abstention margin than the file."""
@@ -261,13 +349,16 @@ class Circuit:
         chosen = scores.index(best)
         margin = best - max(scores[:chosen] + scores[chosen + 1 :])
         least = self.head["abstain_margin"] if abstain_margin is None else abstain_margin
-        return Decision(scores, chosen, margin, margin < least or margin == 0)
+        members = None
+        if "set_margin" in self.head:
+            members = [score >= best - self.head["set_margin"] for score in scores]
+        return Decision(scores, chosen, margin, margin < least or margin == 0, members)
 
 
 def _integer(feature: dict[str, Any], value: float) -> int | None:
     if math.isnan(value):
         return None
-    least, most = _range(feature)
+    least, most = integers_of(feature)
     scaled = value * float(feature["scale"]) + float(feature["offset"])
     if "seen" in feature:
         first, last = feature["seen"]
@@ -307,7 +398,7 @@ def output_ports(circuit: Circuit, outputs: list[int], decision: Decision | None
     if decision is None:
         return trit_port("out_trits", outputs)
     assert circuit.head is not None
-    largest = max(circuit.head["group_sizes"])
+    largest = circuit.limit * max(circuit.head["group_sizes"])
     bits = largest.bit_length() + 1
     scores = sum((score % 2**bits) << bits * index for index, score in enumerate(decision.scores))
     return {
@@ -412,125 +503,3 @@ def _join(ports: Ports) -> int:
         word |= value << place
         place += width
     return word
-
-
-# Examples
-
-
-def example(seed: int, *, small: bool = False) -> dict[str, Any]:
-    """Return a random document of any shape that the format allows."""
-    rng = random.Random(seed)
-    valence = rng.choice([2, 3, 3])
-    num_inputs = rng.randint(1, 12 if small else 40)
-    num_gates = rng.choice([0, 1, rng.randint(1, 30), rng.randint(1, 60 if small else 200)])
-    nets = num_inputs + num_gates
-    num_classes = rng.choice([0, 2, 2, 3, rng.randint(4, 12), rng.randint(2, 20 if small else 100)])
-    sizes = [rng.choice([1, 1, 2, rng.randint(1, 9)]) for _ in range(num_classes)]
-    document = {
-        "format": "trilut-netlist",
-        "version": 1,
-        "name": _text(rng),
-        "valence": valence,
-        "num_inputs": num_inputs,
-        "encoder": rng.choice([None, _encoder(rng, num_inputs, valence)]),
-        "gates": {
-            "id": [rng.randrange({2: 16, 3: 19_683}[valence]) for _ in range(num_gates)],
-            "a": [_earlier(rng, num_inputs + gate) for gate in range(num_gates)],
-            "b": [_earlier(rng, num_inputs + gate) for gate in range(num_gates)],
-        },
-        "outputs": [rng.randrange(nets) for _ in range(sum(sizes) or rng.randint(1, 20))],
-        "head": _head(rng, sizes) if sizes else None,
-        "provenance": {"seed": seed, "text": _text(rng)},
-        "unknown member": [1, {"nested": None}],
-    }
-    _add_seen(random.Random(seed + 1), document)
-    return document
-
-
-def _add_seen(rng: random.Random, document: dict[str, Any]) -> None:
-    """Let some documents be of version 2, and some of their features not take every integer."""
-    document["version"] = rng.choice([1, 2])
-    for feature in document["encoder"]["features"] if document["encoder"] else ():
-        if rng.random() < 0.3:
-            least, most = _range(feature)
-            middle = rng.randint(least, most)
-            near = rng.choice([0, 1, 2**20, 2**32])
-            feature["seen"] = [middle - rng.randint(0, near), middle + rng.randint(0, near)]
-
-
-def _earlier(rng: random.Random, nets: int) -> int:
-    """Return a net below a number: any, or one of the last."""
-    return rng.randrange(nets) if rng.random() < 0.5 else nets - 1 - rng.randrange(min(nets, 5))
-
-
-def _text(rng: random.Random) -> str:
-    alphabet = 'abc xyz09_\\"/*;`$\n\t\x00\x1b\x7fé漢😀'
-    return "".join(rng.choice(alphabet) for _ in range(rng.randint(0, 12)))
-
-
-def _encoder(rng: random.Random, num_inputs: int, valence: int) -> dict[str, Any]:
-    features = [
-        {
-            "name": _text(rng),
-            "bits": rng.choice([1, 2, 8, 16, 31, 32, rng.randint(1, 32)]),
-            "signed": rng.random() < 0.5,
-            "scale": rng.choice([1, 1.0, -1.0, 0.1, 255.0, -3.7, 1e-300, 1e300]),
-            "offset": rng.choice([0, 0.5, -0.5, 128, 1e10, -1e-9]),
-        }
-        for _ in range(rng.randint(1, num_inputs + 2))
-    ]
-    encoder: dict[str, Any] = {
-        "features": features,
-        "feature": [rng.randrange(len(features)) for _ in range(num_inputs)],
-        "low": [],
-        "high": [],
-        "missing": -1 if valence == 2 else rng.choice([0, 0, -1]),
-    }
-    for index in encoder["feature"]:
-        low, high = sorted(_threshold(rng, features[index]) for _ in range(2))
-        encoder["low"].append(low)
-        encoder["high"].append(low if valence == 2 else high)
-    return encoder
-
-
-def _threshold(rng: random.Random, feature: dict[str, Any]) -> int:
-    least = -(2 ** (feature["bits"] - 1)) if feature["signed"] else 0
-    most = least + 2 ** feature["bits"] - 1
-    edges = [least, least + 1, 0, most - 1, most, most + 1]
-    far = [-BOUND, BOUND, -(2**32), 2**32, 2**31, -(2**31) - 1]
-    return rng.choice([*edges, rng.randint(least, most), rng.randint(least, most), rng.choice(far)])
-
-
-def _head(rng: random.Random, sizes: list[int]) -> dict[str, Any]:
-    most = 2 * max(sizes)
-    return {
-        "classes": [f"{_text(rng)}{index}" for index in range(len(sizes))],
-        "group_sizes": sizes,
-        "tau": rng.choice([1, 0.5, 1e-300, 30.0]),
-        "abstain_margin": rng.choice([1, 1, 2, 3, most, most + 1, 2**31, BOUND]),
-    }
-
-
-def sample(circuit: Circuit, rng: random.Random) -> list[float]:
-    """Return values of the features, or trits if there is no encoder."""
-    if circuit.document["encoder"] is None:
-        truth = [-1, 1] if circuit.document["valence"] == 2 else [-1, 0, 1]
-        return [rng.choice(truth) for _ in range(circuit.document["num_inputs"])]
-    return [_value(circuit, index, rng) for index in range(len(circuit.features))]
-
-
-def _value(circuit: Circuit, index: int, rng: random.Random) -> float:
-    """Return a value of a feature: near a threshold, anywhere, far away, or missing."""
-    feature = circuit.features[index]
-    kind = rng.random()
-    if kind < 0.15:
-        return math.nan
-    if kind < 0.2:
-        return rng.choice([math.inf, -math.inf, 0.0, -0.0, 1e308, 5e-324])
-    encoder = circuit.document["encoder"]
-    readers = [trit for trit, read in enumerate(encoder["feature"]) if read == index]
-    thresholds = [encoder[bound][trit] for trit in readers for bound in ("low", "high")]
-    least = -(2 ** (feature["bits"] - 1)) if feature["signed"] else 0
-    anywhere = rng.randint(least, least + 2 ** feature["bits"] - 1)
-    wanted = rng.choice(thresholds) + rng.randint(-1, 1) if thresholds and kind < 0.6 else anywhere
-    return (wanted + rng.random() - feature["offset"]) / feature["scale"]

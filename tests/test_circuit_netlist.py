@@ -63,7 +63,7 @@ def test_arrays_cannot_be_written():
     [
         ({"valence": 4}, "Netlist has valence 4, expected 2 or 3"),
         ({"num_inputs": 0}, "Netlist has 0 inputs, expected at least 1"),
-        ({"num_inputs": 2**31}, "Netlist has 2147483648 inputs, expected at most 2147483647"),
+        ({"num_inputs": 2**31}, "Netlist has 2147483648 inputs, expected at most 16777216"),
         ({"a": [0, 1]}, "Netlist has 1 tables but 2 inputs 'a' and 1 inputs 'b'"),
         (
             {"table": [[2, 0, 0, 0, 0, 0, 0, 0, 0]]},

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from circuits import random_netlist
+from circuits import random_netlist, random_nodes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_report_synthesis import some_report
@@ -85,6 +85,11 @@ def report_file() -> bytes:
     return json.dumps(some_report().document).encode()
 
 
+def nodes_file() -> bytes:
+    shape = {"num_inputs": 6, "num_gates": 12, "num_outputs": 4, "num_classes": 2}
+    return dumps(random_nodes(0, **shape, scores=True, with_encoder=True)).encode()
+
+
 def netlist_file() -> bytes:
     net = random_netlist(
         0, num_inputs=8, num_gates=12, num_outputs=6, num_classes=2, with_encoder=True
@@ -94,6 +99,7 @@ def netlist_file() -> bytes:
 
 READERS: dict[str, tuple[str, Callable[[], bytes], Callable[[Path], object]]] = {
     "netlist": ("net.trilut", netlist_file, use_netlist),
+    "nodes": ("net.trilut", nodes_file, lambda path: digest(load(path))),
     "CSV": ("data.csv", csv_file, lambda path: load_dataset(str(path))),
     "npz": ("data.npz", npz_file, lambda path: load_dataset(str(path))),
     "IDX": ("images", lambda: struct.pack(">4B3I", 0, 0, 8, 3, 5, 4, 4) + bytes(80), read_idx),
@@ -219,6 +225,41 @@ def test_a_name_of_many_parts_does_not_take_memory_by_their_square(reader, title
     assert read_error(reader, path) == (
         f"{title.format(path=str(path))} has 200005 characters in line 2, expected at most 1000"
     )
+
+
+@pytest.mark.parametrize(
+    ("member", "place", "long", "message"),
+    [
+        ("table", 5, "-" * (1 << 20), "'nodes.table[5]' has 1048576 rows, expected 2…64"),
+        (
+            "table",
+            5,
+            [1] * 65,
+            "'nodes.table[5]' is [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ..., expected a string",
+        ),
+        (
+            "sources",
+            7,
+            [0] * (1 << 17),
+            "'nodes.sources[7]' is [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ..., expected 1…6 nets",
+        ),
+    ],
+    ids=["rows", "array", "sources"],
+)
+def test_one_long_row_does_not_make_all_gates_as_long(member, place, long, message, tmp_path):
+    document = json.loads(nodes_file())
+    count = 20_000
+    document["kinds"] = document["kinds"][:6] + "b" * count
+    document["nodes"] = {"sources": [[1]] * count, "table": ["-+"] * count}
+    document["nodes"][member] = [*document["nodes"][member]]
+    document["nodes"][member][place] = long
+    path = tmp_path / "net.trilut"
+    path.write_text(json.dumps(document))
+    tracemalloc.start()
+    assert read_error("nodes", path) == f"{str(path)!r}: {message}"
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < MOST_BYTES + 8 * path.stat().st_size
 
 
 @pytest.mark.parametrize("reader", DEEP)

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 
+import documents
 import independent
 import pytest
 
@@ -79,35 +80,56 @@ def assert_same_decisions(decisions, expected):
     assert decisions.chosen.tolist() == [decision.chosen for decision in expected]
     assert decisions.margin.tolist() == [decision.margin for decision in expected]
     assert decisions.unknown.tolist() == [decision.unknown for decision in expected]
+    members = [decision.members for decision in expected]
+    assert (decisions.members is None) == (members[0] is None)
+    if decisions.members is not None:
+        assert decisions.members.tolist() == members
+
+
+def assert_same_inputs(netlist, circuit, samples, trits):
+    integers = [circuit.integers(values) for values in samples]
+    vectors = netlist.encoder.quantize(samples)
+    known = [[0 if x is None else x for x in row] for row in integers]
+    assert vectors.values.tolist() == known
+    assert vectors.valid.tolist() == [[x is not None for x in row] for row in integers]
+    assert netlist.encoder.encode(samples).tolist() == trits
+
+
+def assert_same_opinions(document, seed, engines, monkeypatch):
+    rng = random.Random(seed)
+    text = json.dumps(document)
+    circuit, netlist = independent.read(text.encode()), loads(text)
+    samples = [documents.sample(circuit, rng) for _ in range(70)]
+    opinions = [opinion(circuit, values) for values in samples]
+    trits, outputs, decisions = (list(column) for column in zip(*opinions, strict=True))
+    if netlist.encoder is not None:
+        assert_same_inputs(netlist, circuit, samples, trits)
+    assert netlist.evaluate(trits).tolist() == outputs
+    if netlist.head is not None:
+        assert_same_decisions(netlist.classify(trits), decisions)
+    for engine in engines:
+        monkeypatch.setenv("TRILUT_KERNEL", "numpy" if engine == "numpy" else "")
+        name = "fast" if engine == "numpy" else engine
+        assert sim.evaluate(netlist, trits, engine=name).tolist() == outputs
+        if netlist.head is not None:
+            assert_same_decisions(sim.classify(netlist, samples, engine=name), decisions)
+            if netlist.encoder is not None:
+                vectors = netlist.encoder.quantize(samples)
+                assert_same_decisions(sim.classify(netlist, vectors, engine=name), decisions)
 
 
 @pytest.mark.parametrize("batch", range(12))
 def test_every_engine_has_the_outsiders_opinion(batch, monkeypatch):
     for seed in range(BATCH * batch, BATCH * batch + BATCH):
-        rng = random.Random(seed)
-        text = json.dumps(independent.example(seed))
-        circuit, netlist = independent.read(text.encode()), loads(text)
-        samples = [independent.sample(circuit, rng) for _ in range(70)]
-        opinions = [opinion(circuit, values) for values in samples]
-        trits, outputs, decisions = (list(column) for column in zip(*opinions, strict=True))
-        if netlist.encoder is not None:
-            integers = [circuit.integers(values) for values in samples]
-            vectors = netlist.encoder.quantize(samples)
-            known = [[0 if x is None else x for x in row] for row in integers]
-            assert vectors.values.tolist() == known
-            assert vectors.valid.tolist() == [[x is not None for x in row] for row in integers]
-            assert netlist.encoder.encode(samples).tolist() == trits
-        assert netlist.evaluate(trits).tolist() == outputs
-        if netlist.head is not None:
-            assert_same_decisions(netlist.classify(trits), decisions)
-        for engine in ("lookup", "fast", "numpy"):
-            monkeypatch.setenv("TRILUT_KERNEL", "numpy" if engine == "numpy" else "")
-            name = "fast" if engine == "numpy" else engine
-            assert sim.evaluate(netlist, trits, engine=name).tolist() == outputs
-            if netlist.head is not None:
-                assert_same_decisions(sim.classify(netlist, samples, engine=name), decisions)
-                if netlist.encoder is not None:
-                    assert_same_decisions(sim.classify(netlist, vectors, engine=name), decisions)
+        document = documents.example(seed)
+        assert_same_opinions(document, seed, ("lookup", "fast", "numpy"), monkeypatch)
+
+
+@pytest.mark.parametrize("batch", range(8))
+def test_gates_of_any_wires_have_the_outsiders_opinion(batch, monkeypatch):
+    for seed in range(BATCH * batch, BATCH * batch + BATCH):
+        document = documents.example_of_nodes(seed)
+        assert_same_opinions(document, seed, ("reference",), monkeypatch)
 
 
 WEIRD = (
@@ -148,11 +170,12 @@ def changed(document, rng):
 
 
 @pytest.mark.parametrize("batch", range(12))
-def test_the_reader_refuses_what_the_outsider_refuses(batch):
+@pytest.mark.parametrize("example", [documents.example, documents.example_of_nodes])
+def test_the_reader_refuses_what_the_outsider_refuses(example, batch):
     refused = 0
     for seed in range(BATCH * batch, BATCH * batch + BATCH):
         rng = random.Random(seed)
-        document = independent.example(seed, small=True)
+        document = example(seed, small=True)
         for _ in range(8):
             text = changed(document, rng)
             try:
@@ -201,7 +224,7 @@ def vectors(circuit, options, margin):
     rng = random.Random(str(options))
     vectors, answers = [], []
     for _ in range(NUM_VECTORS):
-        values = independent.sample(circuit, rng)
+        values = documents.sample(circuit, rng)
         trits, outputs, decision = opinion(circuit, values)
         if margin is not None:
             decision = circuit.decide(outputs, margin[1])
@@ -285,7 +308,7 @@ def _run_verilator(text, num_benches, directory):
 def test_the_hardware_has_the_outsiders_opinion(seeds, simulator, tmp_path):
     parts = []
     for seed in seeds:
-        document = independent.example(seed, small=True)
+        document = documents.example(seed, small=True)
         fitting = [title for title, (_, suits) in OPTIONS.items() if suits(document)]
         # One that fits, a different one from seed to seed.
         options, _ = OPTIONS[fitting[seed % len(fitting)]]

@@ -9,9 +9,10 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,12 @@ VERSION = 3
 _LETTERS = {Kind.BIT: "b", Kind.TRIT: "t", Kind.SCORE: "s"}
 _KINDS = {letter: kind for kind, letter in _LETTERS.items()}
 _SIGNS = "-0+"
+_SIGN_BYTES = np.frombuffer(_SIGNS.encode(), dtype=np.uint8)
+_VALUES = {sign: value for value, sign in enumerate(_SIGNS, start=-1)}
+_SCORES = range(-MAX_SCORE, MAX_SCORE)
+_MAX_ROWS = 1 << MAX_WIRES
+
+_Integer = TypeVar("_Integer", np.int8, np.int64)
 
 # Where half of a character could be: in an escape, or in the text itself.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
@@ -106,7 +113,7 @@ def _gates_document(netlist: Netlist) -> dict[str, object]:
 
 
 def _signs(table: NDArray[np.int8]) -> str:
-    return "".join(_SIGNS[value + 1] for value in table.tolist())
+    return _SIGN_BYTES[table + 1].tobytes().decode()
 
 
 def digest(netlist: Netlist) -> str:
@@ -336,6 +343,8 @@ def _integer(
 
 
 def _read_version_3(document: dict[str, Any]) -> Netlist:
+    if "gates" in document and "nodes" in document:
+        raise FormatError("Netlist has both 'gates' and 'nodes', expected one of them")
     return _read_gates(document) if "gates" in document else _read_nodes(document)
 
 
@@ -362,60 +371,83 @@ def _read_gates(document: dict[str, Any]) -> Netlist:
 def _read_nodes(document: dict[str, Any]) -> Netlist:
     """Read a netlist of any gates."""
     nodes = _member(document, "nodes", dict, "")
-    sources = [
-        _read_sources({f"sources[{gate}]": row}, f"sources[{gate}]")
-        for gate, row in enumerate(_elements(nodes, "sources", list, "nodes"))
-    ]
-    tables = [
-        _read_table({f"table[{gate}]": table}, f"table[{gate}]")
-        for gate, table in enumerate(_member(nodes, "table", list, "nodes"))
-    ]
+    num_inputs = _integer(document, "num_inputs", "", MAX_INPUTS)
+    sources = _read_sources(nodes)
+    kinds = _read_kinds(document, num_inputs + len(sources))
+    tables, num_rows = _read_tables(nodes, kinds[num_inputs:])
+    # What a gate reads beyond the nets is the netlist's to refuse.
+    read = np.where(sources < len(kinds), sources, NO_NET)
+    expected = np.append(kinds, np.int8(1))[read].prod(axis=1, dtype=np.int64)
+    for gate in np.flatnonzero(num_rows != expected):
+        raise FormatError(
+            f"'nodes.table[{gate}]' has {num_rows[gate]} rows, expected {expected[gate]}"
+        )
     return Netlist(
-        num_inputs=_integer(document, "num_inputs", "", MAX_INPUTS),
-        table=_padded(tables, 0, np.int8),
-        sources=_padded(sources, NO_NET, np.int64),
+        num_inputs=num_inputs,
+        table=tables,
+        sources=sources,
         outputs=_integers(document, "outputs", ""),
-        kinds=_read_kinds(document),
+        kinds=kinds,
         **_read_rest(document),
     )
 
 
-def _read_kinds(document: dict[str, Any]) -> NDArray[np.int8]:
+def _read_sources(nodes: dict[str, Any]) -> NDArray[np.int64]:
+    rows = _elements(nodes, "sources", list, "nodes")
+    for gate, row in enumerate(rows):
+        are_nets = all(type(net) is int and 0 <= net <= MAX_INTEGER for net in row)
+        if not (are_nets and 1 <= len(row) <= MAX_WIRES):
+            raise FormatError(
+                f"'nodes.sources[{gate}]' is {_short(row)}, expected 1…{MAX_WIRES} nets"
+            )
+    flat = np.fromiter(chain.from_iterable(rows), np.int64)
+    return _padded(flat, rows, NO_NET)
+
+
+def _read_kinds(document: dict[str, Any], num_nets: int) -> NDArray[np.int8]:
     letters: str = _member(document, "kinds", str, "")
     for letter in sorted(set(letters) - set(_KINDS)):
         raise FormatError(f"'kinds' has the letter {letter!r}, expected {', '.join(_KINDS)}")
-    return np.array([_KINDS[letter] for letter in letters], dtype=np.int8)
+    if len(letters) != num_nets:
+        raise FormatError(f"'kinds' has {len(letters)} letters, expected {num_nets}")
+    return np.fromiter(map(_KINDS.__getitem__, letters), np.int8, num_nets)
 
 
-def _read_sources(document: dict[str, Any], key: str) -> NDArray[np.int64]:
-    sources = _integers(document, key, "nodes")
-    if not 1 <= len(sources) <= MAX_WIRES or sources.min() < 0:
-        raise FormatError(
-            f"'nodes.{key}' is {_short(sources.tolist())}, expected 1…{MAX_WIRES} nets"
-        )
-    return sources
+def _read_tables(
+    nodes: dict[str, Any], kinds: NDArray[np.int8]
+) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+    """Read the tables of gates that make these kinds; return them and how many rows each has."""
+    tables = _member(nodes, "table", list, "nodes")
+    if len(tables) != len(kinds):
+        raise FormatError(f"'nodes' has {len(kinds)} sources but {len(tables)} tables")
+    for gate, (table, kind) in enumerate(zip(tables, kinds.tolist(), strict=True)):
+        _check_table({f"table[{gate}]": table}, f"table[{gate}]", is_score=kind == Kind.SCORE)
+    values = np.fromiter(
+        chain.from_iterable(
+            map(_VALUES.__getitem__, table) if isinstance(table, str) else table for table in tables
+        ),
+        np.int8,
+    )
+    return _padded(values, tables, 0), np.fromiter(map(len, tables), np.int64, len(tables))
 
 
-def _read_table(document: dict[str, Any], key: str) -> NDArray[np.int64]:
-    table = _member(document, key, (str, list), "nodes")
-    if isinstance(table, list):
-        values = _integers(document, key, "nodes")
-        if np.abs(values).max(initial=0) > MAX_SCORE:
-            raise FormatError(f"'nodes.{key}' is {_short(table)}, expected {Kind.SCORE.text}")
-        return values
-    if set(table) - set(_SIGNS):
+def _check_table(document: dict[str, Any], key: str, *, is_score: bool) -> None:
+    table = _member(document, key, list if is_score else str, "nodes")
+    if not 1 <= len(table) <= _MAX_ROWS:
+        raise FormatError(f"'nodes.{key}' has {len(table)} rows, expected 2…{_MAX_ROWS}")
+    if is_score and not all(type(value) is int and value in _SCORES for value in table):
+        raise FormatError(f"'nodes.{key}' is {_short(table)}, expected {Kind.SCORE.text}")
+    if not (is_score or set(table) <= _VALUES.keys()):
         raise FormatError(f"'nodes.{key}' is {_short(table)}, expected the characters -, 0 and +")
-    return np.array([_SIGNS.index(sign) - 1 for sign in table], dtype=np.int64)
 
 
 def _padded(
-    rows: list[NDArray[np.int64]], fill: int, dtype: type[np.int8] | type[np.int64]
-) -> NDArray[Any]:
-    """Return rows of different lengths as one array."""
-    width = max((len(row) for row in rows), default=0)
-    padded = np.full((len(rows), width), fill, dtype=dtype)
-    for row, values in enumerate(rows):
-        padded[row, : len(values)] = values
+    flat: NDArray[_Integer], rows: Sequence[Sequence[object]], fill: int
+) -> NDArray[_Integer]:
+    """Return rows of different lengths, of which all values are given, as one array."""
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    padded = np.full((len(rows), lengths.max(initial=0)), fill, dtype=flat.dtype)
+    padded[np.arange(padded.shape[1]) < lengths[:, None]] = flat
     return padded
 
 

@@ -19,8 +19,8 @@ bits, and sums and differences of two such integers must not wrap."""
 MAX_BITS = 32
 """Most bits of a feature."""
 
-MAX_INPUTS = 2**31 - 1
-"""Most input nets: nets are numbered with 64 bits, and one sample should fit into memory."""
+MAX_INPUTS = 1 << 24
+"""Most input nets: without an encoder they take no place in a file, but some in memory."""
 
 MAX_NAME = 65_536
 """Most characters in the name of a netlist, a feature or a class."""

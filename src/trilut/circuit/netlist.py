@@ -113,17 +113,13 @@ class Netlist:
         sources = np.stack([left, right], axis=1)
         for gate, slot in np.argwhere(sources == NO_NET):
             raise NetlistError(_reads_ahead(gate, slot, NO_NET, num_inputs + gate))
-        kinds = np.full(max(num_inputs, 0) + len(table), valence, dtype=np.int8)
+        _check_num_inputs(num_inputs)
+        kinds = np.full(num_inputs + len(table), valence, dtype=np.int8)
         return cls(num_inputs, table, sources, outputs, kinds, **rest)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         check_name(self.name, "the netlist")
-        if self.num_inputs < 1:
-            raise NetlistError(f"Netlist has {self.num_inputs} inputs, expected at least 1")
-        if self.num_inputs > MAX_INPUTS:
-            raise NetlistError(
-                f"Netlist has {self.num_inputs} inputs, expected at most {MAX_INPUTS}"
-            )
+        _check_num_inputs(self.num_inputs)
         self._freeze("table", np.int8)
         self._freeze("sources", np.int64)
         self._freeze("outputs", np.int64)
@@ -153,7 +149,8 @@ class Netlist:
             raise NetlistError(
                 f"Netlist has kinds of shape {self.kinds.shape}, expected ({self.num_nets},)"
             )
-        for net in np.flatnonzero(~np.isin(self.kinds, list(Kind))):
+        # As many inputs as there may be take no more than a few bytes each.
+        for net in np.flatnonzero(~np.logical_or.reduce([self.kinds == kind for kind in Kind])):
             raise NetlistError(
                 f"Net {net} is of kind {self.kinds[net]}, "
                 f"expected {', '.join(f'{kind} ({kind.name.lower()})' for kind in Kind)}"
@@ -288,7 +285,8 @@ class Netlist:
     @cached_property
     def num_rows(self) -> NDArray[np.int64]:
         """Number of rows of each gate's table: of combinations of its inputs' values."""
-        return np.append(self.kinds.astype(np.int64), 1)[self.sources].prod(axis=1)
+        rows = np.append(self.kinds, np.int8(1))[self.sources].prod(axis=1, dtype=np.int64)
+        return np.asarray(rows)
 
     @property
     def num_gates(self) -> int:
@@ -438,6 +436,13 @@ class Netlist:
             if not np.isin(inputs[:, of_kind], kind.values).all():
                 raise DataError(f"Inputs hold other values than {kind.text}")
         return inputs.astype(np.int8)
+
+
+def _check_num_inputs(num_inputs: int) -> None:
+    if num_inputs < 1:
+        raise NetlistError(f"Netlist has {num_inputs} inputs, expected at least 1")
+    if num_inputs > MAX_INPUTS:
+        raise NetlistError(f"Netlist has {num_inputs} inputs, expected at most {MAX_INPUTS}")
 
 
 def _reads_ahead(gate: Any, slot: Any, source: Any, own: Any) -> str:
