@@ -1,7 +1,7 @@
 """Argmax and abstention: the class with the highest score, its margin, and whether to abstain."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
 
@@ -42,7 +42,7 @@ class _Leader:
     """The best of several classes: its score, what it brings along, and whom it has beaten."""
 
     score: Any
-    luggage: Any
+    luggage: Mapping[str, Any] = field(default_factory=dict)
     beaten: tuple[Any, ...] = ()
 
 
@@ -58,19 +58,18 @@ class _Tournament:
         Where to build.
     en : Value
         Enables the registers.
-    name : str
-        What the names of the registers begin with.
-    score, luggage : Shape
-        Shapes of the scores, and of what a winner brings along.
+    score : Shape
+        Shape of the scores.
+    luggage : mapping
+        Shapes of what a winner brings along, by name.
     stages : int
         Registers in a round: one behind the choice and, if there are two, one behind the
         comparison.
     """
 
-    def __init__(self, m: Module, en: Any, name: str, score: Shape, luggage: Shape, stages: int):
+    def __init__(self, m: Module, en: Any, score: Shape, luggage: Mapping[str, Shape], stages: int):
         self._m = m
         self._en = en
-        self._name = name
         self._score = score
         self._luggage = luggage
         self._stages = stages
@@ -82,7 +81,7 @@ class _Tournament:
             num_rounds += 1
             leaders = self._round(f"round_{num_rounds}", leaders)
         (champion,) = leaders
-        others = [_Leader(score, 0) for score in champion.beaten]
+        others = [_Leader(score) for score in champion.beaten]
         first = num_rounds
         while len(others) > 1:
             num_rounds += 1
@@ -115,13 +114,13 @@ class _Tournament:
     def _choose(self, right_wins: Any, left: _Leader, right: _Leader, *, seconds: bool) -> _Leader:
         winner = Mux(right_wins, right.score, left.score)
         if not seconds:
-            return _Leader(winner, 0)
+            return _Leader(winner)
         # One that had no match in some round has beaten the lowest score there is.
         lowest = Const(-1 << self._score.width - 1, self._score)
         beaten = zip_longest(right.beaten, left.beaten, fillvalue=lowest)
         return _Leader(
             winner,
-            Mux(right_wins, right.luggage, left.luggage),
+            {name: Mux(right_wins, right.luggage[name], own) for name, own in left.luggage.items()},
             (
                 Mux(right_wins, left.score, right.score),
                 *(Mux(right_wins, *scores) for scores in beaten),
@@ -134,12 +133,14 @@ class _Tournament:
         return leader
 
     def _keep(self, name: str, leader: _Leader) -> _Leader:
-        luggage = leader.luggage
-        if not isinstance(luggage, int):
-            luggage = self.register(f"{name}_index", self._luggage, luggage)
         return _Leader(
             self.register(f"{name}_score", self._score, leader.score),
-            luggage,
+            {
+                what: value
+                if isinstance(value, int)
+                else self.register(f"{name}_{what}", self._luggage[what], value)
+                for what, value in leader.luggage.items()
+            },
             tuple(
                 self.register(f"{name}_beaten_{number}", self._score, score)
                 for number, score in enumerate(leader.beaten)
@@ -148,7 +149,7 @@ class _Tournament:
 
     def register(self, name: str, shape: Any, value: Any) -> Signal:
         """Return a value one cycle later."""
-        register = Signal(shape, reset_less=True, name=f"{self._name}{name}")
+        register = Signal(shape, reset_less=True, name=name)
         with self._m.If(self._en):
             self._m.d.sync += register.eq(value)
         return register
@@ -160,10 +161,10 @@ class Argmax(wiring.Component):
     The second best of all makes the margin. Comparing and choosing each end in a register, and so
     do the margin and its comparison with the abstention margin.
 
-    An answer is certain if the least that its score can be, the score minus the number of UNKNOWN
-    outputs, is above the most that any other can be. Such a class is the one that can have the
-    most, so a second tournament of what the classes can have at most finds it, and the most that
-    any other can have. It begins one cycle later, behind the bounds.
+    If it is to say what is certain, the bounds of the scores come in and not the scores, which are
+    made of them in a first cycle. An answer is certain if the least that its score can be is above
+    the most that any other can be; in groups of equal size, if more of its outputs are +1 than are
+    not −1 in any other group. The winner brings its count along, and those of the others wait.
 
     Parameters
     ----------
@@ -179,7 +180,7 @@ class Argmax(wiring.Component):
     Members
     -------
     i : :py:`In(ArrayLayout(signed(head.score_bits), ...))`
-        Scores; if it is to say what is certain, the numbers of UNKNOWN outputs behind them.
+        Scores; if it is to say what is certain, the bounds of :class:`GroupSum`.
     o : :py:`Out(decision_layout(head, extra))`
         The decision; ``unknown`` is high if the margin is below the abstention margin, and on a
         tie.
@@ -205,8 +206,10 @@ class Argmax(wiring.Component):
         # The champion has beaten one class in each round, and these have a tournament of their own.
         self._num_more_rounds = (self.num_rounds - 1).bit_length()
         self._stages_per_round = 2 if pipeline < 3 else 1
-        self.latency = self._stages_per_round * (self.num_rounds + self._num_more_rounds) + 2
-        num_numbers = 2 if HeadOutput.CERTAIN in extra else 1
+        num_rounds = self.num_rounds + self._num_more_rounds
+        self._gives_certain = HeadOutput.CERTAIN in extra
+        self.latency = self._gives_certain + self._stages_per_round * num_rounds + 2
+        num_numbers = 2 if self._gives_certain else 1
         super().__init__(
             {
                 "i": In(ArrayLayout(signed(head.score_bits), len(head.classes) * num_numbers)),
@@ -216,63 +219,109 @@ class Argmax(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        count = len(self.head.classes)
-        game = self._tournament(m, "", unsigned(self.head.class_bits))
-        leaders = [_Leader(self.i[index], index) for index in range(count)]
+        head = self.head
+        luggage = {"index": unsigned(head.class_bits), "sure": unsigned(self.bound_bits)}
+        game = _Tournament(m, self.en, signed(head.score_bits), luggage, self._stages_per_round)
+        leaders = self._leaders(game)
         best, champion, second = game.play(leaders)
         self._decide(m, game, champion, second)
-        if HeadOutput.CERTAIN in self.extra:
-            m.d.comb += self.o.certain.eq(self._certain(m))
-        scores = [self.i.as_value()[: count * self.head.score_bits]]
+        if self._gives_certain:
+            m.d.comb += self.o.certain.eq(self._certain(game, best))
         if HeadOutput.SCORES in self.extra or HeadOutput.SET in self.extra:
-            kept = self.latency if HeadOutput.SCORES in self.extra else self._champion_latency
-            for cycle in range(kept):
-                scores.append(game.register(f"scores_{cycle}", len(scores[0]), scores[-1]))
-        if HeadOutput.SCORES in self.extra:
-            m.d.comb += self.o.scores.as_value().eq(scores[-1])
-        if HeadOutput.SET in self.extra:
-            members = self._members(scores[self._champion_latency], best.score)
-            for cycle in range(self._champion_latency, self.latency):
-                members = game.register(f"members_{cycle}", count, members)
-            m.d.comb += self.o.set.eq(members)
+            self._scores_and_set(m, game, Cat(leader.score for leader in leaders), best.score)
         return m
 
+    def _leaders(self, game: _Tournament) -> list[_Leader]:
+        """Return all classes with their scores."""
+        sizes = self.head.group_sizes
+        if not self._gives_certain:
+            return [_Leader(self.i[index], {"index": index}) for index in range(len(sizes))]
+        leaders = []
+        for index, size in enumerate(sizes):
+            total = self.i[index] + self.i[len(sizes) + index]
+            score = game.register(
+                f"score_{index}", signed(self.head.score_bits), self._score(total, size)
+            )
+            sure = game.register(f"sure_{index}", self.bound_bits, self._bound(index, index))
+            leaders.append(_Leader(score, {"index": index, "sure": sure}))
+        return leaders
+
+    def _score(self, total: Any, size: int) -> Any:
+        """Return the score of a group from its two counts."""
+        if HeadOutput.SCORES in self.extra:
+            return total - size
+        # What all scores are off by makes no difference; so off, they take an inverter each.
+        return (total + max(self.head.group_sizes) - size) ^ 1 << self.head.score_bits - 1
+
     @property
-    def _champion_latency(self) -> int:
-        """Cycles until it is known which score is the highest."""
+    def bound_bits(self) -> int:
+        """Bits of a bound as it is compared."""
+        sizes = self.head.group_sizes
+        return max(sizes).bit_length() + (len(set(sizes)) > 1)
+
+    def _bound(self, index: int, number: int) -> Any:
+        """Return a count of a group's outputs such that those of all groups can be compared."""
+        sizes = self.head.group_sizes
+        count = self.i[number].as_unsigned()
+        if len(set(sizes)) == 1:
+            return count
+        # Twice the count minus the size is a score, and all are off by as much.
+        return (count << 1) + (max(sizes) - sizes[index])
+
+    def _scores_and_set(self, m: Module, game: _Tournament, scores: Any, best: Any) -> None:
+        """Let the scores wait, and compare them with the highest."""
+        num_cycles = self.latency - self._gives_certain
+        waiting = [scores]
+        gives_scores = HeadOutput.SCORES in self.extra
+        # One cycle is for what a score must reach.
+        compared = self.champion_latency + 1
+        for cycle in range(num_cycles if gives_scores else compared):
+            waiting.append(game.register(f"scores_{cycle}", len(scores), waiting[-1]))
+        if gives_scores:
+            m.d.comb += self.o.scores.as_value().eq(waiting[-1])
+        if HeadOutput.SET in self.extra:
+            members = self._members(game, waiting[compared], best)
+            for cycle in range(compared, num_cycles):
+                members = game.register(f"members_{cycle}", len(self.head.classes), members)
+            m.d.comb += self.o.set.eq(members)
+
+    @property
+    def champion_latency(self) -> int:
+        """Cycles from the scores until it is known which is the highest."""
         return self._stages_per_round * self.num_rounds
 
-    def _tournament(self, m: Module, name: str, luggage: Shape) -> _Tournament:
-        score = signed(self.head.score_bits)
-        return _Tournament(m, self.en, name, score, luggage, self._stages_per_round)
+    def _certain(self, game: _Tournament, best: _Leader) -> Any:
+        """Return whether the least of the best is above the most of all others."""
+        count, bits = len(self.head.classes), self.bound_bits
+        possible = Cat(self._bound(index, count + index)[:bits] for index in range(count))
+        for cycle in range(1 + self.champion_latency):
+            possible = game.register(f"possible_{cycle}", count * bits, possible)
+        sure = best.luggage["sure"]
+        behind = [(possible.word_select(index, bits) - sure)[-1] for index in range(count)]
+        behind_register = game.register("is_behind", count, Cat(behind))
+        chosen = game.register("behind_index", self.head.class_bits, best.luggage["index"])
+        # The best is never behind itself.
+        others = [behind_register[index] | (chosen == index) for index in range(count)]
+        certain = game.register("is_certain", 1, Cat(others).all())
+        for cycle in range(3 + self.champion_latency, self.latency):
+            certain = game.register(f"certain_{cycle}", 1, certain)
+        return certain
 
-    def _certain(self, m: Module) -> Any:
-        """Return whether the least of one class is above the most of all others."""
-        shape = signed(self.head.score_bits)
-        game = self._tournament(m, "bound_", shape)
-        leaders = []
-        for index in range(len(self.head.classes)):
-            score, unknowns = self.i[index], self.i[len(self.head.classes) + index]
-            least = game.register(f"least_{index}", shape, score - unknowns)
-            most = game.register(f"most_{index}", shape, score + unknowns)
-            leaders.append(_Leader(most, least))
-        _, champion, others = game.play(leaders)
-        return game.register("is_certain", 1, (others - champion.luggage)[-1])
-
-    def _members(self, scores: Any, best: Any) -> Any:
+    def _members(self, game: _Tournament, scores: Any, best: Any) -> Any:
         """Return for each class whether its score is no more than the set's margin below."""
         assert self.head.set_margin is not None
         # No score is further below than the largest margin.
         margin = min(self.head.set_margin, (1 << self.head.margin_bits) - 1)
         bits = self.head.score_bits
+        enough = game.register("enough", signed(bits + 2), best - margin)
         return Cat(
-            ~(scores.word_select(index, bits).as_signed() + margin - best)[-1]
+            ~(scores.word_select(index, bits).as_signed() - enough)[-1]
             for index in range(len(self.head.classes))
         )
 
     def _decide(self, m: Module, game: _Tournament, champion: _Leader, second: Any) -> None:
         margin = game.register("margin", self.o.margin.shape(), champion.score - second)
-        chosen = game.register("chosen", self.o.chosen.shape(), champion.luggage)
+        chosen = game.register("chosen", self.o.chosen.shape(), champion.luggage["index"])
         m.d.comb += [
             self.o.chosen.eq(game.register("decision_chosen", chosen.shape(), chosen)),
             self.o.margin.eq(game.register("decision_margin", margin.shape(), margin)),
@@ -284,7 +333,7 @@ class DifferenceArgmax(wiring.Component):
     """The decision between two classes from the difference of their scores.
 
     The sign is the class and the magnitude the margin. The latency is three clock cycles: one to
-    invert a negative difference, one to add one to it, and one to compare.
+    invert a negative difference, one to add one to it, and one to compare. With bounds it is four.
 
     Parameters
     ----------
@@ -295,8 +344,8 @@ class DifferenceArgmax(wiring.Component):
     -------
     i : :py:`In(ArrayLayout(signed(difference_width(head)), ...))`
         The first score minus the second, as :class:`ScoreDifference` gives it; if it is to say what
-        is certain, the number of UNKNOWN outputs behind it. An answer is certain if the margin is
-        above that number.
+        is certain, its bounds, which are added in a first cycle. An answer is certain if more than
+        half of all outputs vote for it.
     o, abstain_margin, en
         As of :class:`Argmax` without scores.
     """
@@ -311,8 +360,9 @@ class DifferenceArgmax(wiring.Component):
         self.head = head
         self.extra = extra
         self.margin_port = margin_port
-        self.latency = 3
-        num_numbers = 2 if HeadOutput.CERTAIN in extra else 1
+        self._gives_certain = HeadOutput.CERTAIN in extra
+        self.latency = 3 + self._gives_certain
+        num_numbers = 2 if self._gives_certain else 1
         super().__init__(
             {
                 "i": In(ArrayLayout(signed(difference_width(head)), num_numbers)),
@@ -322,7 +372,7 @@ class DifferenceArgmax(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        difference = self.i[0]
+        difference = self._difference(m)
         is_second = difference[-1]
         inverted = Signal(len(difference), reset_less=True)
         is_inverted = Signal(reset_less=True)
@@ -344,20 +394,34 @@ class DifferenceArgmax(wiring.Component):
             self.o.margin.eq(decision_margin),
             self.o.unknown.eq(_is_unknown(m, self, margin)),
         ]
-        if HeadOutput.CERTAIN in self.extra:
-            self._certain(m, margin)
         if HeadOutput.SET in self.extra:
             self._set(m, chosen, margin)
         return m
 
-    def _certain(self, m: Module, margin: Any) -> None:
-        early, late = (
-            Signal(len(margin), name=f"unknowns_{cycle}", reset_less=True) for cycle in range(2)
+    def _difference(self, m: Module) -> Any:
+        """Return the difference of the scores; with bounds, say what is certain."""
+        if not self._gives_certain:
+            return self.i[0]
+        sure, possible = self.i[0], self.i[1]
+        difference = Signal(signed(len(sure)), reset_less=True)
+        is_first, is_second, is_either = (
+            Signal(name=f"is_surely_{which}", reset_less=True)
+            for which in ("first", "second", "either")
         )
+        waiting = Signal(reset_less=True, name="is_certain_early")
         is_certain = Signal(reset_less=True)
+        size = self.head.num_outputs
         with m.If(self.en):
-            m.d.sync += [early.eq(self.i[1]), late.eq(early), is_certain.eq(late < margin)]
+            m.d.sync += [
+                difference.eq(sure + possible),
+                is_first.eq(sure > size // 2),
+                is_second.eq(possible < -(size // 2)),
+                is_either.eq(is_first | is_second),
+                waiting.eq(is_either),
+                is_certain.eq(waiting),
+            ]
         m.d.comb += self.o.certain.eq(is_certain)
+        return difference
 
     def _set(self, m: Module, chosen: Any, margin: Any) -> None:
         assert self.head.set_margin is not None

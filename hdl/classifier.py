@@ -284,17 +284,17 @@ def _head_blocks(
             values=values,
             target=sums,
             input_register=True,
-            unknowns=options.certain,
+            bounds=options.certain,
         )
         return difference, DifferenceArgmax(head, extra, margin_port=options.margin_port)
     groupsum = GroupSum(
         head,
         pipeline,
         values=values,
-        exact=options.scores or options.certain,
+        exact=options.scores,
         target=sums,
         input_register=True,
-        unknowns=options.certain,
+        bounds=options.certain,
     )
     argmax = Argmax(head, extra, margin_port=options.margin_port, pipeline=pipeline)
     return groupsum, argmax

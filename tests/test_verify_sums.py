@@ -7,6 +7,10 @@ from trilut.verify.proof.sums import SumError, TritInput, prove_sum
 ALL = (-1, 0, 1)
 
 
+def worths(signs):
+    return [{v: sign * v for v in (-1, 0, 1)} for sign in signs]
+
+
 class Tree:
     """A sum of trits by full adders and one long adder at the end, cut after every adder."""
 
@@ -67,7 +71,7 @@ class Tree:
 
     def prove(self, signs=None):
         signs = signs or [1] * len(self.trits)
-        return prove_sum(self.aig, self.number, self.trits, signs, self.drivers)
+        return prove_sum(self.aig, self.number, self.trits, worths(signs), self.drivers)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 60, 500])
@@ -96,12 +100,14 @@ def test_one_wrong_carry_of_many_is_refused(wrong):
 def test_a_trit_that_counts_twice_is_refused():
     tree = Tree([ALL] * 4)
     tree.number.insert(0, FALSE)
-    with pytest.raises(SumError, match=r"^output 0 does not count as \+1 times its value$"):
+    message = r"^output 0 does not count as -1 for -1, \+0 for \+0, \+1 for \+1$"
+    with pytest.raises(SumError, match=message):
         tree.prove()
 
 
 def test_a_trit_of_another_sum_is_refused():
-    with pytest.raises(SumError, match=r"^output 1 does not count as \+0 times its value$"):
+    message = r"^output 1 does not count as \+0 for -1, \+0 for \+0, \+0 for \+1$"
+    with pytest.raises(SumError, match=message):
         Tree([ALL] * 4).prove([1, 0, 1, 1])
 
 
@@ -130,7 +136,7 @@ def test_a_copy_that_skips_a_level_is_proven():
     drivers |= {first: aig.differ(low, a) ^ 1, carry: aig.both(low, a ^ 1)}
     ones = aig.differ(aig.differ(high, a), carry)
     fours = aig.either(aig.both(high, a), aig.both(carry, aig.either(high, a)))
-    assert prove_sum(aig, [first, ones, fours, FALSE], trits, [1, 1, 1], drivers) == 1
+    assert prove_sum(aig, [first, ones, fours, FALSE], trits, worths([1, 1, 1]), drivers) == 1
 
 
 def test_a_function_of_many_bits_that_is_no_adder_is_given_up(monkeypatch):

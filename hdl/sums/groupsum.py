@@ -1,7 +1,6 @@
 """GroupSum: the score of each class is the sum of its trits."""
 
-from collections.abc import Callable, Container, Sequence
-from functools import partial
+from collections.abc import Container, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -12,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from trilut.circuit.head import Head
 from trilut.hdl.sums.cells import CHAINS, build_cell, build_chain, read_bit
-from trilut.hdl.sums.compressor import Plan, Plane
+from trilut.hdl.sums.compressor import InputBit, Plane
 from trilut.hdl.sums.plan import SUM_TARGETS, plan_sum
 
 __all__ = [
@@ -23,6 +22,8 @@ __all__ = [
 ]
 
 _Values = Sequence[tuple[int, ...]]
+
+_OPPOSITE = {Plane.PLUS: Plane.MINUS, Plane.MINUS: Plane.PLUS}
 
 
 def difference_width(head: Head) -> int:
@@ -62,15 +63,18 @@ class TritSum(wiring.Component):
         make at no cost, and which else takes a LUT for most trits.
     behavioural : bool
         Whether to describe the part's cells by what they do, for simulation.
-    unknowns : bool
-        Whether to count the UNKNOWN trits of each group, too.
+    bounds : bool
+        Whether to give two counts in the place of each sum: of the trits that are +1, and of those
+        that are not −1, with the offset. With the negative number of the trits as the offset, the
+        two add up to the sum.
 
     Members
     -------
     i : :py:`In(ArrayLayout(2, ...))`
         Dual-rail trits. The code 11 must not come.
     o : :py:`Out(ArrayLayout(signed(width), ...))`
-        Sums, and the numbers of UNKNOWN trits behind them if they are counted.
+        Sums; or the counts of all groups that their trits are sure to reach, and behind them those
+        that they can reach.
     en : :py:`In(1)`
         Enables the registers.
     """
@@ -87,7 +91,7 @@ class TritSum(wiring.Component):
         max_chain: int = 28,
         input_register: bool = False,
         behavioural: bool = False,
-        unknowns: bool = False,
+        bounds: bool = False,
     ):
         if target not in SUM_TARGETS:
             raise ValueError(
@@ -101,11 +105,16 @@ class TritSum(wiring.Component):
         self.input_register = input_register
         self.num_sums = len(groups)
         starts = [sum(map(len, groups[:index])) for index in range(len(groups))]
-        self._starts = starts * (1 + unknowns)
+        self._starts = starts * (1 + bounds)
         self._subtracted = subtracted
-        terms = [(self._terms(*group), offset) for group in zip(starts, groups, strict=True)]
-        if unknowns:
-            terms += [([_is_unknown(choice) for choice in group], 0) for group in groups]
+        self._counted = ("sure", "possible") if bounds else ("class",)
+        signed_groups = [self._terms(*group) for group in zip(starts, groups, strict=True)]
+        terms = [(group, offset) for group in signed_groups]
+        if bounds:
+            terms = [
+                *(([_counts(choice, 1) for choice in group], 0) for group in signed_groups),
+                *(([_counts(choice, 0) for choice in group], offset) for group in signed_groups),
+            ]
         self.plans = tuple(
             plan_sum(values, target, recoded=input_register, offset=more, max_chain=max_chain)
             for values, more in terms
@@ -124,16 +133,14 @@ class TritSum(wiring.Component):
     def input_trit(self, name: str, bit: int) -> int:
         """Return the trit, counted over all sums, that a bit of a sum's input register is of.
 
-        The name of a sum is what those of its wires begin with: ``class_0`` or ``unknown_0``.
+        The name of a sum is what those of its wires begin with: ``class_0`` or ``sure_0``.
         """
         index = self._names.index(name)
         return self._starts[index] + list(self.plans[index].inputs.values())[bit].trit
 
     @property
     def _names(self) -> list[str]:
-        groups = range(self.num_sums)
-        names = [f"{what}_{index}" for what in ("class", "unknown") for index in groups]
-        return names[: len(self.plans)]
+        return [f"{what}_{index}" for what in self._counted for index in range(self.num_sums)]
 
     def _terms(self, start: int, group: _Values) -> list[tuple[int, ...]]:
         return [
@@ -143,22 +150,31 @@ class TritSum(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        for index, (name, plan) in enumerate(zip(self._names, self.plans, strict=True)):
-            plane = self._plane if index < self.num_sums else self._plane_of_unknown
-            result = self._sum(m, name, plan, partial(plane, self._starts[index]))
-            m.d.comb += self.o[index].eq(result.as_signed())
+        for index, name in enumerate(self._names):
+            m.d.comb += self.o[index].eq(self._sum(m, name, index).as_signed())
         return m
 
-    def _sum(self, m: Module, name: str, plan: Plan, plane: Callable[[int, Plane], Any]) -> Any:
-        planes = [plane(source.trit, source.plane) for source in plan.inputs.values()]
-        bits = dict(zip(plan.inputs, planes, strict=True))
+    def source(self, index: int, read: InputBit) -> tuple[int, Plane, bool]:
+        """Return what a plan reads: a trit, counted over all, its plane, and whether inverted."""
+        trit, plane = self._starts[index] + read.trit, read.plane
+        # Whether a trit is not −1 is asked of the plane that says that it is.
+        is_inverted = self._counted[index // self.num_sums] == "possible"
+        if is_inverted:
+            plane = Plane.MINUS
+        if trit in self._subtracted:
+            plane = _OPPOSITE.get(plane, plane)
+        return trit, plane, is_inverted
+
+    def _sum(self, m: Module, name: str, index: int) -> Any:
+        plan = self.plans[index]
+        bits = {bit: self._read(index, read) for bit, read in plan.inputs.items()}
         if self.input_register:
             bits = self._name(m, f"{name}_input", bits, registered=True)
         for number, level in enumerate(plan.levels, start=1):
             prefix = f"{name}_level_{number}"
             made: dict[int, Any] = {}
-            for index, cell in enumerate(level.cells):
-                made |= build_cell(m, f"{prefix}_{index}", cell, bits, self._chain)
+            for place, cell in enumerate(level.cells):
+                made |= build_cell(m, f"{prefix}_{place}", cell, bits, self._chain)
             registered = number % self.levels == 0 or number == len(plan.levels)
             if not registered:
                 made = self._name(m, prefix, made, registered=False)
@@ -170,23 +186,11 @@ class TritSum(wiring.Component):
             bits = self._name(m, f"{name}_delay_{stage}", bits, registered=True)
         return Cat(read_bit(bits, bit) for bit in plan.result)
 
-    def _plane(self, start: int, trit: int, plane: Plane) -> Any:
-        minus, plus = self.i.as_value().word_select(start + trit, 2)
-        if start + trit in self._subtracted:
-            minus, plus = plus, minus
-        match plane:
-            case Plane.PLUS:
-                return plus
-            case Plane.MINUS:
-                return minus
-            case Plane.ZERO:
-                return ~(plus | minus)
-
-    def _plane_of_unknown(self, start: int, trit: int, plane: Plane) -> Any:
-        """Answer a question about the number, 0 or 1, that says whether a trit is UNKNOWN."""
-        assert plane is not Plane.MINUS
-        is_known = self.i.as_value().word_select(start + trit, 2).any()
-        return is_known if plane is Plane.ZERO else ~is_known
+    def _read(self, index: int, read: InputBit) -> Any:
+        trit, plane, is_inverted = self.source(index, read)
+        minus, plus = self.i.as_value().word_select(trit, 2)
+        values = {Plane.PLUS: plus, Plane.MINUS: minus, Plane.ZERO: ~(plus | minus)}
+        return ~values[plane] if is_inverted else values[plane]
 
     def _name(
         self, m: Module, name: str, bits: dict[int, Any], *, registered: bool
@@ -218,8 +222,7 @@ class GroupSum(TritSum):
         them cheaper, the more so the smaller the classes are, and changes no difference.
 
     Other parameters, and the members, are those of :class:`TritSum`; the width of ``o`` is
-    :attr:`Head.score_bits`. With the numbers of UNKNOWN trits the scores must be exact: only then
-    are their bounds, the score plus or minus that number, sure to fit.
+    :attr:`Head.score_bits`. Bounds have no offset.
     """
 
     def __init__(
@@ -232,23 +235,21 @@ class GroupSum(TritSum):
         target: str = "generic",
         input_register: bool = False,
         behavioural: bool = False,
-        unknowns: bool = False,
+        bounds: bool = False,
     ):
-        if unknowns and not exact:
-            raise ValueError("Only exact scores go with the numbers of UNKNOWN trits")
         self.head = head
         self.pipeline = pipeline
         groups = _split(head, values)
         super().__init__(
             groups,
             head.score_bits,
-            offset=0 if exact else _cheapest_offset(groups, head.score_bits),
+            offset=0 if exact or bounds else _cheapest_offset(groups, head.score_bits),
             levels=_levels(pipeline, target),
             target=target,
             max_chain=_max_chain(pipeline),
             input_register=input_register,
             behavioural=behavioural,
-            unknowns=unknowns,
+            bounds=bounds,
         )
 
 
@@ -256,8 +257,8 @@ class ScoreDifference(TritSum):
     """The score of the first of two classes minus that of the second, as one sum.
 
     It takes little more than half of what two scores take and their difference. The parameters are
-    those of :class:`GroupSum`; ``o`` has one element of :func:`difference_width` bits, and one more
-    with the number of UNKNOWN trits if they are counted.
+    those of :class:`GroupSum`; ``o`` has one element of :func:`difference_width` bits. Bounds are
+    two, which add up to the difference.
     """
 
     def __init__(
@@ -269,7 +270,7 @@ class ScoreDifference(TritSum):
         target: str = "generic",
         input_register: bool = False,
         behavioural: bool = False,
-        unknowns: bool = False,
+        bounds: bool = False,
     ):
         if len(head.classes) != 2:
             raise ValueError(f"A difference of scores needs 2 classes, not {len(head.classes)}")
@@ -279,18 +280,19 @@ class ScoreDifference(TritSum):
             [[choice for group in _split(head, values) for choice in group]],
             difference_width(head),
             subtracted=range(head.group_sizes[0], head.num_outputs),
+            offset=-head.num_outputs if bounds else 0,
             levels=_levels(pipeline, target),
             target=target,
             max_chain=_max_chain(pipeline),
             input_register=input_register,
             behavioural=behavioural,
-            unknowns=unknowns,
+            bounds=bounds,
         )
 
 
-def _is_unknown(values: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the numbers, 1 for UNKNOWN and 0 otherwise, of the values of a trit."""
-    return tuple(sorted({int(value == 0) for value in values}))
+def _counts(values: tuple[int, ...], least: int) -> tuple[int, ...]:
+    """Return the numbers, 1 for what is not below the least and 0 otherwise, of a trit's values."""
+    return tuple(sorted({int(value >= least) for value in values}))
 
 
 def _split(head: Head, values: _Values | None) -> list[_Values]:

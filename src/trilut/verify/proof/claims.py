@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from trilut.circuit.optimize import optimize
 from trilut.circuit.reach import possible_values, reachable_rows
 from trilut.verify.proof import specification
-from trilut.verify.proof.aig import FALSE, Aig, Literal
+from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
 from trilut.verify.proof.claim import Claim, Finding
 from trilut.verify.proof.design import Bit, PipelineError, ShapeError
 from trilut.verify.proof.fabric import Fabric
@@ -20,7 +20,7 @@ from trilut.verify.proof.replay import NUM_WORDS, explain, search, whole_outputs
 from trilut.verify.proof.stream import check_stream
 from trilut.verify.proof.structure import check_structure
 from trilut.verify.proof.subject import Subject
-from trilut.verify.proof.sums import SumError, TritInput, prove_sum
+from trilut.verify.proof.sums import SumError, TritInput, Worth, prove_sum
 from trilut.verify.proof.sweep import HARD_SOLVER, Sweeper
 from trilut.verify.proof.unnamed import Automaton, Walk, walk_states
 from trilut.verify.proof.whole import Whole
@@ -37,8 +37,10 @@ __all__ = [
     "prove_whole_latency",
 ]
 
+_TRITS = (-1, 0, 1)
+
 # Not the wires inside a level: carries, and the pins of a part's own cells.
-_BETWEEN_LEVELS = re.compile(r"(?:class|unknown)_\d+_level_\d+")
+_BETWEEN_LEVELS = re.compile(r"(?:class|sure|possible)_\d+_level_\d+")
 
 
 def prove_structure(subject: Subject) -> Claim:
@@ -184,7 +186,10 @@ def prove_sums(subject: Subject, fabric: Fabric) -> tuple[Claim, int]:
         f", all with the constant {constant:+d}" if constant else ""
     )
     if subject.gives_certain:
-        text += "; the UNKNOWN ones are counted"
+        text = (
+            f"bounds of the {what} equal the counts of {len(possible)} trits: of those that are "
+            "TRUE, and of those that are not FALSE"
+        )
     return Claim("sums", Finding.PROVEN, text), constant
 
 
@@ -237,21 +242,17 @@ def _summed(subject: Subject, fabric: Fabric, possible: NDArray[np.bool_]) -> tu
     groupsum, outside = subject.through("groupsum", aig, known, cuts=_between_levels(subject))
     scores = Pipeline(aig, subject.main, outside).literals(subject.score_bits())
     numbers = subject.numbers(scores)
-    count = subject.num_sums
-    constants = {
-        prove_sum(aig, number, trits, signs, groupsum.drivers)
-        for number, signs in zip(numbers[:count], _signs(subject, fabric), strict=True)
-    }
-    is_exact = subject.gives_scores or subject.gives_certain or count == 1
-    if len(constants) > 1 or (is_exact and constants != {0}):
-        raise SumError(f"The sums are off by {sorted(constants)}")
+    worths = _bound_worths(subject) if subject.gives_certain else _score_worths(subject)
+    constants = [
+        prove_sum(aig, number, trits, _of_entering(subject, fabric, worth), groupsum.drivers)
+        for number, worth in zip(numbers, worths, strict=True)
+    ]
     if subject.gives_certain:
-        counts = _signs(subject, fabric, of_unknown=True)
-        for number, signs in zip(numbers[count:], counts, strict=True):
-            wrong = prove_sum(aig, number, trits, signs, groupsum.drivers, of_unknown=True)
-            if wrong:
-                raise SumError(f"A number of UNKNOWN outputs is off by {wrong}")
-    return count, constants.pop()
+        if any(constants):
+            raise SumError(f"The bounds are off by {constants}")
+    elif len(set(constants)) > 1 or ((subject.gives_scores or len(numbers) == 1) and constants[0]):
+        raise SumError(f"The sums are off by {sorted(set(constants))}")
+    return subject.num_sums, constants[0]
 
 
 def _between_levels(subject: Subject) -> set[Bit]:
@@ -261,17 +262,44 @@ def _between_levels(subject: Subject) -> set[Bit]:
     return {bit for name in names for bit in nets[name] if isinstance(bit, int)}
 
 
-def _signs(subject: Subject, fabric: Fabric, *, of_unknown: bool = False) -> Iterator[list[int]]:
-    """Yield how each trit that enters the sums counts in each of them."""
-    head, outputs = subject.head, subject.netlist.outputs
-    for index in range(subject.num_sums):
-        weights = np.repeat(np.arange(len(head.classes)) == index, head.group_sizes).astype(int)
-        if subject.num_sums == 1:
-            weights = np.repeat([1, 1 if of_unknown else -1], head.group_sizes)
-        if len(fabric.entering) == len(weights):
-            yield weights.tolist()
-        else:
-            yield [int(weights[outputs == net].sum()) for net in fabric.entering]
+def _signs(subject: Subject) -> list[list[int]]:
+    """Return for each sum how each output counts: its class, or the difference of the two."""
+    sizes = subject.head.group_sizes
+    if subject.num_sums == 1:
+        return [np.repeat([1, -1], sizes).tolist()]
+    return [np.repeat(np.arange(len(sizes)) == own, sizes).tolist() for own in range(len(sizes))]
+
+
+def _score_worths(subject: Subject) -> list[list[Worth]]:
+    """Return for each score, or their one difference, what each output counts."""
+    return [[{v: sign * v for v in _TRITS} for sign in signs] for signs in _signs(subject)]
+
+
+def _bound_worths(subject: Subject) -> list[list[Worth]]:
+    """Return for each bound what each output counts: if it is TRUE, and if it is not FALSE.
+
+    In a difference, what is not FALSE counts from −1 on, so that the two bounds add up to it.
+    """
+    above = subject.num_sums == 1
+    sure: list[list[Worth]] = [
+        [{v: int(sign * v > 0) for v in _TRITS} for sign in signs] for signs in _signs(subject)
+    ]
+    possible: list[list[Worth]] = [
+        [{v: abs(sign) * int(sign * v >= 0) - above for v in _TRITS} for sign in signs]
+        for signs in _signs(subject)
+    ]
+    return sure + possible
+
+
+def _of_entering(subject: Subject, fabric: Fabric, worths: Sequence[Worth]) -> list[Worth]:
+    """Return what each trit that enters the sums counts, of which several can be one net."""
+    if len(fabric.entering) == len(worths):
+        return list(worths)
+    totals = {net: dict.fromkeys(_TRITS, 0) for net in fabric.entering}
+    for net, worth in zip(subject.netlist.outputs.tolist(), worths, strict=True):
+        for value in _TRITS:
+            totals[net][value] += worth[value]
+    return [totals[net] for net in fabric.entering]
 
 
 def prove_decision(subject: Subject, fabric: Fabric, constant: int) -> Claim:
@@ -298,11 +326,7 @@ def prove_decision(subject: Subject, fabric: Fabric, constant: int) -> Claim:
         example = sweeper.example(literals)
         if example is not None:
             values = [_signed_value(number, example) for number in numbers]
-            shown = [str(value - constant) for value in values[: subject.num_sums]]
-            what = "score difference" if subject.num_sums == 1 else "scores"
-            text = f"{text} for {what} {', '.join(shown)}"
-            if unknown := values[subject.num_sums :]:
-                text += f" with {', '.join(map(str, unknown))} UNKNOWN"
+            text = f"{text} for {_shown(subject, values, constant)}"
             return Claim("decision", Finding.REFUTED, text, search(subject, fabric))
     below = (
         "what port 'abstain_margin' says when the last stage takes a result"
@@ -318,23 +342,70 @@ def prove_decision(subject: Subject, fabric: Fabric, constant: int) -> Claim:
     return Claim("decision", Finding.PROVEN, text)
 
 
+def _shown(subject: Subject, values: Sequence[int], constant: int) -> str:
+    """Return the scores that enter the decision, or their bounds, as text."""
+    count = subject.num_sums
+    what = "score difference" if count == 1 else "scores"
+    if not subject.gives_certain:
+        return f"{what} {', '.join(str(value - constant) for value in values)}"
+    scores, unknown = [], []
+    for sure, entering, size in zip(
+        values[:count], values[count:], _sum_sizes(subject), strict=True
+    ):
+        possible = entering + size if count == 1 else entering
+        scores.append(sure + possible - size)
+        unknown.append(possible - sure)
+    return f"{what} {', '.join(map(str, scores))} with {', '.join(map(str, unknown))} UNKNOWN"
+
+
+def _sum_sizes(subject: Subject) -> Sequence[int]:
+    """Return how many outputs each sum has."""
+    head = subject.head
+    return [head.num_outputs] if subject.num_sums == 1 else head.group_sizes
+
+
 def _limits(
     subject: Subject, aig: Aig, numbers: Sequence[Sequence[Literal]], constant: int
 ) -> list[Literal]:
-    """Return that all numbers are in the range of their groups.
-
-    If UNKNOWN outputs are counted, so are what a score and their number can come to.
-    """
-    head, count = subject.head, subject.num_sums
-    sizes = [head.num_outputs] if count == 1 else head.group_sizes
-    limits = []
-    for number, size in zip(numbers[:count], sizes, strict=True):
-        limits += _between(aig, number, constant - size, constant + size)
-    for score, unknown, size in zip(numbers, numbers[count:], sizes, strict=False):
+    """Return that all numbers are in the range of their groups, and bounds in their order."""
+    sizes, limits = _sum_sizes(subject), []
+    if not subject.gives_certain:
+        for number, size in zip(numbers, sizes, strict=True):
+            limits += _between(aig, number, constant - size, constant + size)
+        return limits
+    scores, unknowns = _scores(subject, aig, numbers)
+    for score, unknown, size in zip(scores, unknowns, sizes, strict=True):
         limits += _between(aig, unknown, 0, size)
         for bound in specification.bounds(aig, score, unknown):
             limits += _between(aig, bound, -size, size)
     return limits
+
+
+def _scores(
+    subject: Subject, aig: Aig, numbers: Sequence[Sequence[Literal]]
+) -> tuple[list[Sequence[Literal]], list[Sequence[Literal]]]:
+    """Return the scores that enter the decision, and how many outputs of each are UNKNOWN.
+
+    With bounds, outputs that are TRUE and that are not FALSE are counted: the score is what they
+    come to, less the number of outputs, and what is UNKNOWN is between them.
+    """
+    count = subject.num_sums
+    if not subject.gives_certain:
+        return list(numbers), []
+    scores: list[Sequence[Literal]] = []
+    unknowns: list[Sequence[Literal]] = []
+    bounds = zip(numbers[:count], numbers[count:], _sum_sizes(subject), strict=True)
+    for sure, possible, size in bounds:
+        width = len(sure) + 2
+        number = [TRUE if size >> place & 1 else FALSE for place in range(width)]
+        counted = possible
+        if count == 1:
+            # There, what is not FALSE counts from −1 on.
+            counted = specification.signed_sum(aig, possible, number, width)
+        both = specification.signed_sum(aig, sure, counted, width)
+        scores.append(specification.difference(aig, both, number, width))
+        unknowns.append(specification.difference(aig, counted, sure, width))
+    return scores, unknowns
 
 
 def _between(aig: Aig, number: Sequence[Literal], lowest: int, highest: int) -> list[Literal]:
@@ -347,13 +418,13 @@ def _between(aig: Aig, number: Sequence[Literal], lowest: int, highest: int) -> 
 def _wrong_decisions(
     subject: Subject,
     aig: Aig,
-    numbers: list[list[Literal]],
+    numbers: Sequence[Sequence[Literal]],
     ports: Mapping[str, list[Literal]],
     limit: Sequence[Literal],
 ) -> Iterator[tuple[str, list[Literal]]]:
     """Yield what would be wrong if some literals could all be TRUE."""
     count = subject.num_sums
-    scores, unknowns = numbers[:count], numbers[count:]
+    scores, unknowns = _scores(subject, aig, numbers)
     if count == 1:
         # As if the second score were 0 and had no UNKNOWN outputs: the difference has them all.
         scores, unknowns = [scores[0], [FALSE]], [*unknowns, [FALSE]]

@@ -22,6 +22,7 @@ __all__ = [
     "bounds",
     "cases",
     "certain_answer",
+    "difference",
     "encode",
     "equal",
     "first_highest",
@@ -120,6 +121,11 @@ def signed_sum(aig: Aig, a: Number, b: Number, width: int, carry: Literal = FALS
     return total
 
 
+def difference(aig: Aig, a: Number, b: Number, width: int) -> list[Literal]:
+    """Return a − b in ``width`` bits of two's complement."""
+    return signed_sum(aig, a, [bit ^ 1 for bit in b], width, TRUE)
+
+
 def _extended(number: Number, width: int) -> list[Literal]:
     return [*number, *[number[-1]] * (width - len(number))][:width]
 
@@ -144,8 +150,7 @@ def num_unknown(aig: Aig, trits: Sequence[Trit], width: int) -> list[Literal]:
 def below(aig: Aig, a: Number, b: Number) -> Literal:
     """Return whether a < b."""
     width = max(len(a), len(b)) + 1
-    inverted = [bit ^ 1 for bit in b]
-    return signed_sum(aig, a, inverted, width, TRUE)[-1]
+    return difference(aig, a, b, width)[-1]
 
 
 def equal(aig: Aig, a: Number, b: Number) -> Literal:
@@ -175,14 +180,13 @@ def margin_over(aig: Aig, score: Number, others: Sequence[Number]) -> list[Liter
         wins = below(aig, highest, other)
         pairs = zip(highest, _extended(other, width), strict=True)
         highest = [aig.choose(wins, new, old) for old, new in pairs]
-    return signed_sum(aig, score, [bit ^ 1 for bit in highest], width + 1, TRUE)
+    return difference(aig, score, highest, width + 1)
 
 
 def bounds(aig: Aig, score: Number, unknown: Number) -> tuple[Number, Number]:
     """Return the least and the most that a score can be, given how many outputs are UNKNOWN."""
     width = max(len(score), len(unknown)) + 1
-    least = signed_sum(aig, score, [bit ^ 1 for bit in unknown], width, TRUE)
-    return least, signed_sum(aig, score, unknown, width)
+    return difference(aig, score, unknown, width), signed_sum(aig, score, unknown, width)
 
 
 def is_certain(
@@ -215,9 +219,7 @@ def members(
     """Return whether each score is no more than the margin of the prediction set below the best."""
     assert set_margin is not None
     width = max(map(len, scores)) + 1
-    differences = (
-        signed_sum(aig, best, [bit ^ 1 for bit in score], width, TRUE) for score in scores
-    )
+    differences = (difference(aig, best, score, width) for score in scores)
     return [at_least(aig, each, set_margin + 1, signed=True) ^ 1 for each in differences]
 
 

@@ -102,7 +102,7 @@ class Subject:
 
     @property
     def gives_certain(self) -> bool:
-        """Whether the design says what is certain: then UNKNOWN outputs are counted, too."""
+        """Whether the design says what is certain: then bounds enter the decision, not scores."""
         return HeadOutput.CERTAIN in self.interface.head_outputs
 
     @property
@@ -235,7 +235,7 @@ class Subject:
     def numbers(self, literals: Sequence[Literal]) -> list[list[Literal]]:
         """Split what enters the decision into numbers: the scores, or their one difference.
 
-        The numbers of UNKNOWN outputs behind them are numbers like these.
+        Where bounds enter in their place, these are two numbers each.
         """
         return self.split(literals, self.num_sums * (1 + self.gives_certain))
 

@@ -18,7 +18,10 @@ from trilut.verify.proof.aig import Aig, Literal
 from trilut.verify.proof.diagrams import Diagrams, Function
 from trilut.verify.proof.specification import Trit
 
-__all__ = ["SumError", "TritInput", "prove_sum"]
+__all__ = ["SumError", "TritInput", "Worth", "prove_sum"]
+
+Worth = Mapping[int, int]
+"""What a trit counts in a sum if it is −1, 0 or +1."""
 
 # The diagrams of an adder of two numbers of 16 bits have about a thousand nodes.
 _MAX_NODES = 1 << 18
@@ -48,12 +51,10 @@ def prove_sum(
     aig: Aig,
     number: Sequence[Literal],
     trits: Sequence[TritInput],
-    signs: Sequence[int],
+    worths: Sequence[Worth],
     drivers: Mapping[Literal, Literal],
-    *,
-    of_unknown: bool = False,
 ) -> int:
-    """Prove that a signed number is a sum of trits plus a constant, and return the constant.
+    """Prove that a signed number is what trits are worth plus a constant, and return the constant.
 
     Parameters
     ----------
@@ -61,13 +62,11 @@ def prove_sum(
         Bits of the number, the lowest first.
     trits : sequence of TritInput
         All trits.
-    signs : sequence of int
-        How often each trit counts; 0 if it is no part of the sum.
+    worths : sequence of Worth
+        What each trit counts.
     drivers : mapping
         The bits between adders, which are inputs of the graph, and what drives them. They only say
         where to cut: wrong ones can make the proof fail, but not succeed.
-    of_unknown : bool
-        Whether a trit counts as 1 if it is UNKNOWN and as 0 otherwise, and not as its value.
 
     Raises
     ------
@@ -79,11 +78,8 @@ def prove_sum(
     while len(bits) > 1 and bits[-1] == bits[-2]:
         bits.pop()
     half = 1 << len(bits) - 1
-    worth = {value: int(value == 0) if of_unknown else value for value in (-1, 0, 1)}
-    rest = _Rewriter(aig, trits, drivers, 2 * half).run(bits, signs, worth)
-    terms = [
-        [sign * worth[v] for v in trit.values] for trit, sign in zip(trits, signs, strict=True)
-    ]
+    rest = _Rewriter(aig, trits, drivers, 2 * half).run(bits, worths)
+    terms = [[worth[v] for v in trit.values] for trit, worth in zip(trits, worths, strict=True)]
     lowest, highest = sum(map(min, terms)), sum(map(max, terms))
     # The sum is right modulo 2·half; it is right if it also fits.
     constant = (lowest + rest + half) % (2 * half) - half - lowest
@@ -119,7 +115,7 @@ class _Rewriter:
         self._totals = [dict.fromkeys(trit.values, 0) for trit in trits]
         self._constant = 0
 
-    def run(self, number: Sequence[Literal], signs: Sequence[int], worth: Mapping[int, int]) -> int:
+    def run(self, number: Sequence[Literal], worths: Sequence[Worth]) -> int:
         """Return the constant by which a number exceeds the sum of what the trits are worth."""
         last = dict(enumerate(number, start=len(self._aig)))
         self._drivers |= last
@@ -127,7 +123,7 @@ class _Rewriter:
         self._find_sources(last)
         for adder in _adders(self._sources):
             self._take_apart(adder)
-        return (self._constant + self._excess(signs, worth)) % self._modulus
+        return (self._constant + self._excess(worths)) % self._modulus
 
     def _find_sources(self, bits: Iterable[int]) -> None:
         """Note which nodes, bits and planes of trits, each bit is a function of, from some on."""
@@ -196,13 +192,14 @@ class _Rewriter:
             known[bit] = known[driver >> 1] ^ driver & 1
         return known
 
-    def _excess(self, signs: Sequence[int], worth: Mapping[int, int]) -> int:
+    def _excess(self, worths: Sequence[Worth]) -> int:
         """Return what the trits come to beyond what they are worth."""
         excess = 0
-        for index, (total, sign) in enumerate(zip(self._totals, signs, strict=True)):
-            rests = {(amount - sign * worth[v]) % self._modulus for v, amount in total.items()}
+        for index, (total, worth) in enumerate(zip(self._totals, worths, strict=True)):
+            rests = {(amount - worth[v]) % self._modulus for v, amount in total.items()}
             if len(rests) > 1:
-                raise SumError(f"output {index} does not count as {sign:+d} times its value")
+                wanted = ", ".join(f"{worth[v]:+d} for {v:+d}" for v in total)
+                raise SumError(f"output {index} does not count as {wanted}")
             excess += rests.pop()
         return excess
 
