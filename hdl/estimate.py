@@ -13,16 +13,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import accumulate
 from typing import Any
 
 from trilut.circuit.encoder import Encoder
 from trilut.circuit.formula import Formula
-from trilut.circuit.head import Head
-from trilut.circuit.interface import InputKind
+from trilut.circuit.interface import HeadOutput
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
 from trilut.hdl import HardwareOptions
+from trilut.hdl.argmax import Argmax, DifferenceArgmax
 from trilut.hdl.classifier import Classifier
 from trilut.hdl.sums.compressor import FALSE, TRUE, Adder, Bit, Cell, Chain, Plane, TritAdder
 from trilut.hdl.sums.groupsum import TritSum
@@ -153,7 +152,14 @@ class Estimate:
         }
 
 
-def estimate(netlist: Netlist, part: str = "ecp5", *, pipeline: int = 2) -> Estimate:
+def estimate(
+    netlist: Netlist,
+    part: str = "ecp5",
+    *,
+    pipeline: int = 2,
+    certain: bool = False,
+    prediction_set: bool = False,
+) -> Estimate:
     """Estimate what the hardware of a netlist takes.
 
     Parameters
@@ -164,33 +170,33 @@ def estimate(netlist: Netlist, part: str = "ecp5", *, pipeline: int = 2) -> Esti
         One of :data:`PARTS`.
     pipeline : int
         Layers between registers.
+    certain, prediction_set : bool
+        Whether the design has these ports.
 
     Raises
     ------
     ValueError
         If there is no such part.
+    NetlistError
+        If the netlist cannot say what is certain, or has no prediction sets.
     """
     if part not in PARTS:
         raise ValueError(f"There is no estimate for {part!r}, only for {', '.join(PARTS)}")
     facts = PARTS[part]
-    design = Classifier(
-        optimize(netlist).netlist,
-        HardwareOptions(
-            pipeline=pipeline,
-            input_kind=InputKind.TRITS if netlist.encoder is None else InputKind.FEATURES,
-            sums=facts.sums,
-        ),
-    )
+    options = HardwareOptions(
+        pipeline=pipeline, sums=facts.sums, certain=certain, prediction_set=prediction_set
+    ).for_netlist(netlist)
+    options.check_head(netlist)
+    design = Classifier(optimize(netlist).netlist, options)
     cover = _Cover(facts.lut_inputs)
     inputs = {net: (cover.source(), cover.source()) for net in range(netlist.num_inputs)}
     outputs, layer_ff = _add_layers(design, cover, inputs)
-    groupsum, _ = design.head_blocks
+    groupsum, argmax = design.head_blocks
     blocks: dict[str, Cost] = {}
-    head = design.netlist.head
-    if head is not None and groupsum is not None:
-        sum_ff = cover.registers(_sum_bits(head, groupsum, cover, outputs))
+    if groupsum is not None and argmax is not None:
+        sum_ff = cover.registers(_sum_bits(groupsum, cover, outputs))
         blocks["groupsum"] = _groupsum(groupsum, sum_ff, facts)
-        blocks["argmax"] = _argmax(head, groupsum, facts)
+        blocks["argmax"] = _argmax(argmax, groupsum, facts)
     covered = cover.finish()
     logic = round(facts.paired * (covered.num_held + facts.inner * covered.num_inner))
     blocks["layers"] = Cost(logic, layer_ff, covered.depth)
@@ -215,6 +221,7 @@ class _Cover:
         self._num_inverters = 0
         self._roots: set[Bit] = set()
         self._tables: dict[tuple[Formula, tuple[Bit, ...]], Bit] = {}
+        self._inverted: dict[Bit, Bit] = {}
 
     def source(self) -> Bit:
         """Return a bit that comes from elsewhere."""
@@ -246,6 +253,12 @@ class _Cover:
         return self.table(
             read for bit in _varying(varying) for read in self._reads.get(bit, (bit,))
         )
+
+    def inverted(self, bit: Bit) -> Bit:
+        """Return the complement of a bit, by a table of its own if a table makes the bit."""
+        if bit not in self._reads:
+            return ~bit
+        return self._inverted.setdefault(bit, self.table(self._reads[bit]))
 
     def register(self, bits: Iterable[Bit]) -> dict[Bit, Bit]:
         """Put registers behind bits, one for all that are equal, and return what they hold."""
@@ -349,21 +362,21 @@ def _add_layers(
 
 
 def _sum_bits(
-    head: Head, groupsum: TritSum, cover: _Cover, outputs: Sequence[tuple[Bit, Bit]]
+    groupsum: TritSum, cover: _Cover, outputs: Sequence[tuple[Bit, Bit]]
 ) -> Iterable[Bit]:
     """Yield the bits that the sums take in."""
-    # Two classes have one sum, of the outputs of both.
-    starts = accumulate(head.group_sizes, initial=0)
-    for start, plan in zip(starts, groupsum.plans, strict=False):
-        for source in plan.inputs.values():
-            plus, minus = outputs[start + source.trit]
-            match source.plane:
+    for index, plan in enumerate(groupsum.plans):
+        for read in plan.inputs.values():
+            trit, plane, is_inverted = groupsum.source(index, read)
+            plus, minus = outputs[trit]
+            match plane:
                 case Plane.PLUS:
-                    yield plus
+                    bit = plus
                 case Plane.MINUS:
-                    yield minus
+                    bit = minus
                 case Plane.ZERO:
-                    yield cover.neither(plus, minus)
+                    bit = cover.neither(plus, minus)
+            yield cover.inverted(bit) if is_inverted else bit
 
 
 def _groupsum(groupsum: TritSum, num_inputs: int, part: Part) -> Cost:
@@ -381,7 +394,7 @@ def _groupsum(groupsum: TritSum, num_inputs: int, part: Part) -> Cost:
 def _cell_tables(cell: Cell, part: Part) -> int:
     match cell:
         case Chain():
-            return -(-len(cell.positions) // part.carry_step) * part.carry_step
+            return _chain(len(cell.positions), part)
         case Adder():
             return len(cell.outputs) + (cell.carry != FALSE)
         case TritAdder():
@@ -390,24 +403,51 @@ def _cell_tables(cell: Cell, part: Part) -> int:
             return 2
 
 
-def _argmax(head: Head, groupsum: TritSum, part: Part) -> Cost:
+def _argmax(argmax: Argmax | DifferenceArgmax, groupsum: TritSum, part: Part) -> Cost:
+    head, extra = argmax.head, argmax.extra
+    gives_certain, gives_set = HeadOutput.CERTAIN in extra, HeadOutput.SET in extra
     width = max(len(plan.result) for plan in groupsum.plans)
-    if len(groupsum.plans) == 1:
+    if isinstance(argmax, DifferenceArgmax):
         # The difference is inverted, one is added, and the result is compared.
-        return Cost(2 * width + _tables(width, part.lut_inputs), 3 * width + 4, 1)
-    tournament = _Tournament(width, (len(head.classes) - 1).bit_length(), part)
-    beaten = tournament.play([0] * len(head.classes), seconds=True)
+        lut, ff = 2 * width + _tables(width, part.lut_inputs), 3 * width + 4
+        if gives_certain:
+            # The bounds are added, and each is compared with a constant.
+            lut += _chain(width, part) + 2 * _tables(width, part.lut_inputs) + 1
+            ff += width + 5
+        if gives_set:
+            lut, ff = lut + _tables(width, part.lut_inputs) + 2, ff + 2
+        return Cost(lut, ff, 1)
+    # A score that is made of bounds has a bit more than these.
+    width += gives_certain
+    count, bound_bits = len(head.classes), argmax.bound_bits if gives_certain else 0
+    tournament = _Tournament(width, head.class_bits, bound_bits, part)
+    beaten = tournament.play([0] * count, seconds=True)
     tournament.play([0] * beaten, seconds=False)
     tournament.end()
-    return Cost(round(part.paired * tournament.lut), tournament.ff, 1)
+    lut, ff = tournament.lut, tournament.ff
+    rest = argmax.latency - gives_certain - argmax.champion_latency
+    if gives_certain:
+        # Scores are made, and what others can have waits for what the best surely has.
+        lut += count * (_chain(width, part) + _chain(bound_bits + 1, part) + 3)
+        ff += count * (width + bound_bits * (2 + argmax.champion_latency) + 1) + rest
+    if gives_set:
+        lut += _chain(width + 2, part) * (1 + count)
+        ff += count * width * (1 + argmax.champion_latency) + width + 2 + count * (rest - 1)
+    return Cost(round(part.paired * lut), ff, 1)
+
+
+def _chain(width: int, part: Part) -> int:
+    """Return how many tables a carry chain takes."""
+    return -(-width // part.carry_step) * part.carry_step
 
 
 class _Tournament:
     """What the rounds of :class:`trilut.hdl.argmax.Argmax` take, counted as they are played."""
 
-    def __init__(self, width: int, index_bits: int, part: Part):
+    def __init__(self, width: int, index_bits: int, bound_bits: int, part: Part):
         self._width = width
         self._index_bits = index_bits
+        self._bound_bits = bound_bits
         self._part = part
         self.lut = 0
         self.ff = 0
@@ -416,18 +456,20 @@ class _Tournament:
         """Play all rounds of leaders that have beaten so many; return that of the winner."""
         first_round = True
         while len(beaten) > 1:
-            index = 0 if first_round or not seconds else self._index_bits
+            bound = self._bound_bits if seconds else 0
+            # In the first round, an index is a constant.
+            luggage = bound + (0 if first_round or not seconds else self._index_bits)
             pairs = list(zip(beaten[::2], beaten[1::2], strict=False))
             # Each pair is compared, held in a register meanwhile, and then chosen from.
             for left, right in pairs:
-                self.lut += self._chain()
-                self.ff += 1 + self._width * (2 + left + right) + 2 * index
+                self.lut += _chain(self._width, self._part)
+                self.ff += 1 + self._width * (2 + left + right) + 2 * luggage
                 won = 1 + max(left, right) if seconds else 0
-                chosen = self._width * (1 + won) + (self._index_bits if seconds else 0)
+                chosen = self._width * (1 + won) + bound + (self._index_bits if seconds else 0)
                 self.lut += chosen
                 self.ff += chosen
             if len(beaten) % 2:
-                self.ff += 2 * (self._width * (1 + beaten[-1]) + index)
+                self.ff += 2 * (self._width * (1 + beaten[-1]) + luggage)
             if not seconds:
                 # The champion waits.
                 self.ff += 2 * (self._width + self._index_bits)
@@ -437,12 +479,9 @@ class _Tournament:
 
     def end(self) -> None:
         """Make the margin, and compare it."""
-        self.lut += self._chain() + _tables(self._width, self._part.lut_inputs)
+        tables = _tables(self._width, self._part.lut_inputs)
+        self.lut += _chain(self._width, self._part) + tables
         self.ff += 2 * (self._width + self._index_bits) + 1
-
-    def _chain(self) -> int:
-        step = self._part.carry_step
-        return -(-self._width // step) * step
 
 
 def _encoder(
@@ -470,4 +509,11 @@ def _encoder(
         is_small = looked_at + 1 < part.lut_inputs
         lut += num_planes * (part.paired if is_small else 1.0) + _COMPARE * more
         depth = max(depth, math.ceil(math.log(max(looked_at, 1) + 1, part.lut_inputs)))
+    for index in {feature for feature, _ in compared}:
+        feature_range = encoder.features[index]
+        if feature_range.seen is not None:
+            # Whether an integer counts takes a comparison or two, and makes all planes wait.
+            least, most = feature_range.seen
+            ends = (feature_range.minimum < least, most < feature_range.maximum)
+            lut += sum(ends) * _tables(feature_range.bits, part.lut_inputs)
     return Cost(round(lut), len(read), depth)

@@ -5,6 +5,8 @@ import pytest
 from circuits import random_netlist
 
 from trilut import Encoder, Feature, Head, Netlist
+from trilut.circuit.monotone import project
+from trilut.errors import NetlistError
 from trilut.hdl import HardwareOptions, write_verilog
 from trilut.hdl.estimate import PARTS, estimate
 from trilut.synth import load_target, synthesize
@@ -36,9 +38,16 @@ def layered(seed, widths, *, num_features, num_classes, constant=0.0):
     )
 
 
-def mapped(netlist, part, directory):
+def monotone(seed, widths, *, num_features, num_classes):
+    """Return a layered network that can say what is certain, and prediction sets."""
+    net = layered(seed, widths, num_features=num_features, num_classes=num_classes)
+    head = dataclasses.replace(net.head, set_margin=2)
+    return dataclasses.replace(net, table=project(net.table), head=head)
+
+
+def mapped(netlist, part, directory, **ports):
     target = dataclasses.replace(load_target(part), place_and_route=None)
-    design = write_verilog(netlist, directory, HardwareOptions(sums=target.sums))
+    design = write_verilog(netlist, directory, HardwareOptions(sums=target.sums, **ports))
     return synthesize(design.path, design.top, target, out=directory, blocks=False).cells
 
 
@@ -61,11 +70,35 @@ def test_estimate_is_within_15_percent_of_yosys(part, netlist, tmp_path):
     assert guess.ff == pytest.approx(truth.ff, rel=0.15)
 
 
+@pytest.mark.synth
+@pytest.mark.parametrize(
+    ("part", "num_classes"),
+    [("ecp5", 3), *(pytest.param(part, 2, marks=pytest.mark.slow) for part in PARTS)],
+)
+def test_estimate_counts_the_ports_of_trust(part, num_classes, tmp_path):
+    netlist = monotone(6, [60], num_features=12, num_classes=num_classes)
+    ports = {"certain": True, "prediction_set": True}
+    plain, guess = estimate(netlist, part), estimate(netlist, part, **ports)
+    truth = mapped(netlist, part, tmp_path, **ports)
+    luts = truth.lut6 if part == "xc7" else truth.lut4_equivalents
+    assert plain.lut < guess.lut == pytest.approx(luts, rel=0.15)
+    assert plain.ff < guess.ff == pytest.approx(truth.ff, rel=0.15)
+
+
+def test_ports_of_trust_need_a_netlist_that_has_them():
+    netlist = layered(3, [20], num_features=4, num_classes=2)
+    message = r"^Netlist 'net' has no margin for prediction sets; trilut calibrate finds one$"
+    with pytest.raises(NetlistError, match=message):
+        estimate(netlist, prediction_set=True)
+
+
+@pytest.mark.parametrize("ports", [{}, {"certain": True, "prediction_set": True}])
 @pytest.mark.parametrize("part", PARTS)
-def test_latency_is_that_of_the_design(part, tmp_path):
-    netlist = layered(3, [30, 20, 20], num_features=4, num_classes=4)
-    design = write_verilog(netlist, tmp_path, HardwareOptions(pipeline=1, sums=PARTS[part].sums))
-    assert estimate(netlist, part, pipeline=1).latency == design.interface.latency
+def test_latency_is_that_of_the_design(part, ports, tmp_path):
+    netlist = monotone(3, [30, 20, 20], num_features=4, num_classes=4)
+    options = HardwareOptions(pipeline=1, sums=PARTS[part].sums, **ports)
+    design = write_verilog(netlist, tmp_path, options)
+    assert estimate(netlist, part, pipeline=1, **ports).latency == design.interface.latency
 
 
 def test_constant_outputs_take_no_place_in_sums():

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import trilut
-from trilut.commands.hardware_options import add_pipeline
+from trilut.commands.hardware_options import add_pipeline, add_trust
 from trilut.commands.options import (
     add_command,
     add_json,
@@ -44,6 +44,7 @@ def add_info(commands: Any) -> None:
     )
     add_net(parser)
     add_pipeline(parser)
+    add_trust(parser)
     add_json(parser)
 
 
@@ -56,7 +57,7 @@ def _info(args: argparse.Namespace) -> None:
 
     netlist = trilut.load(args.net)
     facts = netlist_facts(netlist)
-    estimates = _estimates(netlist, args.pipeline)
+    estimates = _estimates(netlist, args)
     guesses = {f"estimate, {part}": guess.text for part, guess in estimates.items()}
     rows = netlist_rows(facts) | origin_rows(netlist.provenance) | guesses
     tables = [two_columns(netlist.name, rows)]
@@ -69,7 +70,7 @@ def _info(args: argparse.Namespace) -> None:
     print_tables(args, tables, plain(facts))
 
 
-def _estimates(netlist: trilut.Netlist, pipeline: int) -> dict[str, Any]:
+def _estimates(netlist: trilut.Netlist, args: argparse.Namespace) -> dict[str, Any]:
     """Return the cost on each kind of part, if what describes the hardware is installed."""
     if missing("amaranth"):
         from trilut.app.console import tell_missing
@@ -78,7 +79,8 @@ def _estimates(netlist: trilut.Netlist, pipeline: int) -> dict[str, Any]:
         return {}
     from trilut.hdl.estimate import PARTS, estimate
 
-    return {part: estimate(netlist, part, pipeline=pipeline) for part in PARTS}
+    ports = {"certain": args.certain, "prediction_set": args.prediction_set}
+    return {part: estimate(netlist, part, pipeline=args.pipeline, **ports) for part in PARTS}
 
 
 def add_report(commands: Any) -> None:
