@@ -23,7 +23,7 @@ from trilut import Netlist
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.formula import Formula, plane_formulas
 from trilut.circuit.optimize import optimize
-from trilut.circuit.reach import reachable_rows, ternary_tables
+from trilut.circuit.reach import reachable_rows, ternary_rows, ternary_tables
 from trilut.files import make_directory
 from trilut.report.tables import Table
 from trilut.synth import SynthesisSettings, synthesize
@@ -46,7 +46,8 @@ class Circuit:
     @cached_property
     def rows(self) -> list[list[int]]:
         """The rows of each gate that can occur."""
-        return [np.flatnonzero(rows).tolist() for rows in reachable_rows(self.netlist)]
+        rows = ternary_rows(self.netlist, reachable_rows(self.netlist))
+        return [np.flatnonzero(own).tolist() for own in rows]
 
     @cached_property
     def planes(self) -> list[dict[int, int]]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from trilut.circuit.formula import Formula, netlist_formulas
 from trilut.circuit.netlist import Netlist
-from trilut.circuit.reach import level_gates, reachable_rows, ternary_tables
+from trilut.circuit.reach import level_gates, reachable_rows, ternary_rows, ternary_tables
 
 __all__ = ["LayerPlan", "plan_layers"]
 
@@ -58,7 +58,7 @@ def plan_layers(
     """
     if rows is None:
         rows = reachable_rows(netlist)
-    formulas = netlist_formulas(ternary_tables(netlist), rows)
+    formulas = netlist_formulas(ternary_tables(netlist), ternary_rows(netlist, rows))
     last_use = _last_use(netlist)
     nets = np.arange(netlist.num_inputs)
     plans = []

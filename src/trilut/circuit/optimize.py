@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trilut.circuit.netlist import Netlist
-from trilut.circuit.reach import level_gates, observed_rows, reachable_rows, ternary_tables
+from trilut.circuit.reach import (
+    level_gates,
+    observed_rows,
+    reachable_rows,
+    ternary_rows,
+    ternary_tables,
+)
 
 __all__ = ["Optimized", "optimize"]
 
@@ -55,7 +61,7 @@ def optimize(netlist: Netlist, *, training_trits: NDArray[np.int8] | None = None
         rows = reachable_rows(netlist)
         if training_trits is not None:
             rows &= observed_rows(netlist, training_trits)
-        swept = _sweep(netlist, rows)
+        swept = _sweep(netlist, ternary_rows(netlist, rows))
         if swept.num_gates >= netlist.num_gates:
             break
         netlist = swept

@@ -7,8 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.kinds import NO_NET
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.reach import observed_rows, reachable_rows
+from trilut.circuit.shapes import row_values
 from trilut.sim import Vectors
 from trilut.verify.proof import specification
 from trilut.verify.proof.aig import Aig
@@ -102,9 +104,14 @@ def direct(netlist: Netlist, wanted: Rows, max_questions: int) -> tuple[list[Vec
     for gate, row in np.argwhere(wanted)[:max_questions].tolist():
         if not wanted[gate, row]:
             continue
-        a, b = nets[int(netlist.a[gate])], nets[int(netlist.b[gate])]
+        sources = netlist.sources[gate]
+        sources = sources[sources != NO_NET]
+        values = row_values(netlist.kinds[sources].tolist())[row]
         example = sweeper.example(
-            [specification.cases(aig, a)[row // 3], specification.cases(aig, b)[row % 3]]
+            [
+                specification.cases(aig, nets[net])[value + 1]
+                for net, value in zip(sources.tolist(), values.tolist(), strict=True)
+            ]
         )
         if example is None:
             impossible[gate, row] = True
@@ -117,7 +124,7 @@ def direct(netlist: Netlist, wanted: Rows, max_questions: int) -> tuple[list[Vec
 
 def _rows(netlist: Netlist, vectors: Vectors) -> Rows:
     """Return the rows that occur; in batches, for every net of every vector takes a byte."""
-    rows = np.zeros((netlist.num_gates, 9), dtype=np.bool_)
+    rows = np.zeros(netlist.table.shape, dtype=np.bool_)
     size = max(1, _BATCH_BYTES // netlist.num_nets)
     for start in range(0, len(vectors), size):
         part = vectors[start : start + size]
