@@ -183,6 +183,8 @@ WORKING = {
         "export NET -o OUT --format c",
         "export NET -o OUT --format blif",
         "export NET -o OUT --format verilog-logic",
+        "export NET -o OUT --format aiger",
+        "import --list",
         "eval NET --data SAMPLES",
         "eval NET --data SAMPLES --drop 0.5 --control",
         "predict NET SAMPLES",

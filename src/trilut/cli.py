@@ -23,7 +23,7 @@ from trilut.commands.inspection import (
     add_trace,
     add_wave,
 )
-from trilut.commands.interchange import add_export
+from trilut.commands.interchange import add_export, add_import
 from trilut.commands.paper import add_paper
 from trilut.commands.tapeout import add_layout
 from trilut.commands.training import add_data, add_eval, add_flow, add_predict, add_train
@@ -106,6 +106,7 @@ def _parser() -> argparse.ArgumentParser:
         add_report,
         add_optimize,
         add_export,
+        add_import,
         add_verilog,
         add_verify,
         add_trace,

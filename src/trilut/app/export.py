@@ -1,4 +1,4 @@
-"""Netlists in other formats, and test benches to take along."""
+"""Netlists in other formats, circuits of others, and test benches to take along."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trilut.app.console import talk
-from trilut.circuit.format import load
+from trilut.circuit.format import load, save
 from trilut.circuit.interface import InputKind
 from trilut.circuit.netlist import Netlist
 from trilut.data.dataset import Samples
 from trilut.errors import DataError, FormatError, ToolError
-from trilut.interchange import export_netlist
+from trilut.interchange import export_netlist, import_netlist
 from trilut.measure.matching import features_for, netlist_dataset
 
 if TYPE_CHECKING:
     from trilut.hdl import Design
 
-__all__ = ["export_file", "write_bench"]
+__all__ = ["export_file", "import_file", "write_bench"]
 
 # Random vectors of a test bench that the user takes along.
 _BENCH_VECTORS = 1000
@@ -35,6 +35,22 @@ def export_file(
 ) -> tuple[Path, ...]:
     """Write a netlist file in another format; see :func:`trilut.interchange.export_netlist`."""
     return export_netlist(load(path), output, language, name=name, optimized=optimized)
+
+
+def import_file(
+    path: str | Path,
+    output: str | Path,
+    language: str | None = None,
+    *,
+    num_classes: int | None = None,
+) -> Netlist:
+    """Write a circuit of another format as a netlist file and return it.
+
+    See :func:`trilut.interchange.import_netlist`.
+    """
+    netlist = import_netlist(path, language, num_classes=num_classes)
+    save(netlist, output)
+    return netlist
 
 
 def write_bench(design: "Design", output: str | Path) -> Path:

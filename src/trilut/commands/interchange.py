@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from trilut.commands.options import add_command, add_json, print_result
+from trilut.commands.options import add_command, add_json, positive, print_result
 
-__all__ = ["add_export"]
+__all__ = ["add_export", "add_import"]
 
 
 def add_export(commands: Any) -> None:
@@ -51,6 +51,52 @@ def _export(args: argparse.Namespace) -> int | None:
     )
     names = [str(path) for path in files]
     print_result(args, args.format, {"files": "\n".join(names)}, {"files": names})
+    return None
+
+
+def add_import(commands: Any) -> None:
+    """Add the command ``import``."""
+    parser = add_command(
+        commands,
+        "import",
+        _import,
+        "read a network or logic of another project",
+        "trilut import model.pt --format difflogic -o build/net.trilut",
+    )
+    parser.add_argument("file", metavar="FILE", type=Path, nargs="?", help="file to read")
+    parser.add_argument("--list", action="store_true", help="list the formats and stop")
+    parser.add_argument(
+        "--format", metavar="NAME", help="format, one of --list; default: by the name of the file"
+    )
+    parser.add_argument(
+        "--classes", metavar="N", type=positive, help="sum the outputs by class, as many for each"
+    )
+    parser.add_argument("-o", "--output", metavar="NET", type=Path, help="netlist file to write")
+    add_json(parser)
+
+
+def _import(args: argparse.Namespace) -> int | None:
+    if args.list:
+        from trilut.interchange import IMPORTERS
+
+        _list(args, "formats to read", IMPORTERS)
+        return None
+    if args.file is None or args.output is None:
+        print("trilut import: error: FILE and -o NET are required", file=sys.stderr)
+        return 2
+    from trilut.app.export import import_file
+
+    netlist = import_file(args.file, args.output, args.format, num_classes=args.classes)
+    facts = {
+        "file": str(args.output),
+        "inputs": netlist.num_inputs,
+        "gates": netlist.num_gates,
+        "layers": netlist.depth,
+        "outputs": len(netlist.outputs),
+        "classes": 0 if netlist.head is None else len(netlist.head.classes),
+    }
+    rows = {key: str(value) for key, value in facts.items()}
+    print_result(args, str(args.output), rows, facts)
     return None
 
 

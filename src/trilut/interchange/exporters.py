@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from trilut.circuit.blif import to_blif, to_blif_mv
 from trilut.circuit.format import dumps
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
@@ -14,7 +13,10 @@ from trilut.errors import FormatError
 from trilut.files import make_directory, write_atomically
 from trilut.hdl.logic import write_logic
 from trilut.identifier import check_identifier
+from trilut.interchange.aiger import write_aiger
+from trilut.interchange.blif import to_blif, to_blif_mv
 from trilut.interchange.c_source import c_files
+from trilut.interchange.logic import logic_of
 from trilut.plugins import Plugins
 
 __all__ = ["EXPORTERS", "Exporter", "Files", "export_netlist", "gates_alone"]
@@ -65,6 +67,16 @@ def _blif_mv(netlist: Netlist, name: str, optimized: bool) -> Files:
     return {f"{name}.mv": to_blif_mv(gates_alone(netlist, optimized), model=name)}
 
 
+def _aiger(netlist: Netlist, name: str, optimized: bool) -> Files:
+    logic = logic_of(gates_alone(netlist, optimized))
+    return {f"{name}.aig": write_aiger(logic, binary=True)}
+
+
+def _aiger_ascii(netlist: Netlist, name: str, optimized: bool) -> Files:
+    logic = logic_of(gates_alone(netlist, optimized))
+    return {f"{name}.aag": write_aiger(logic, binary=False)}
+
+
 def _verilog(netlist: Netlist, name: str, optimized: bool) -> Files:
     with TemporaryDirectory() as directory:
         write_logic(netlist, directory, top=name, optimized=optimized)
@@ -80,6 +92,8 @@ EXPORTERS = Plugins(
     (
         Exporter("c", "C99, freestanding: features to decision, a statement a plane", _c),
         Exporter("c-compact", "the same as tables and loops: less code, more time", _c_compact),
+        Exporter("aiger", "the gates as ands, a bit or two bits a net, binary", _aiger),
+        Exporter("aiger-ascii", "the same as text", _aiger_ascii),
         Exporter("blif", "the gates, two bits a trit, for logic tools", _blif),
         Exporter("blif-mv", "the gates, one variable of three values a net", _blif_mv),
         Exporter("verilog-logic", "the gates as a combinational module", _verilog),

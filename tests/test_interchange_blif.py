@@ -7,8 +7,8 @@ import pytest
 from circuits import random_netlist
 
 from trilut import load
-from trilut.circuit.blif import to_blif, to_blif_mv
 from trilut.cli import main
+from trilut.interchange.blif import to_blif, to_blif_mv
 from trilut.tools import find_tool
 
 REGRESSION = Path(__file__).parent / "regression"
