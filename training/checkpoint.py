@@ -188,7 +188,7 @@ class Journal:
         except OSError as error:
             raise FormatError(f"Cannot write {str(self._metrics)!r}: {error.strerror}") from error
 
-    def save(self, snapshot: Snapshot) -> None:
+    def save(self, snapshot: Snapshot, *, finished: bool = False) -> None:
         """Save a checkpoint in the place of the one before."""
         started = time.monotonic()
         self.saved_step = snapshot.done
@@ -204,7 +204,7 @@ class Journal:
             "version": _VERSION,
             "trilut": version("trilut"),
             "step": snapshot.done,
-            "total_steps": self._total_steps,
+            "total_steps": snapshot.done if finished else self._total_steps,
             "arrays": name,
             "sha256": hashlib.sha256(file.getbuffer()).hexdigest(),
             "samples": self._samples,
@@ -246,7 +246,7 @@ class Journal:
                 f"Checkpoint {str(self.path)!r} has version {document['version']}, "
                 f"expected {_VERSION}"
             )
-        is_finished = document["step"] >= self._total_steps
+        is_finished = document["step"] >= document["total_steps"]
         for name, value in self._settings.items():
             # A checkpoint may be older than a setting.
             before = document["settings"].get(name, self._defaults.get(name))

@@ -1,7 +1,7 @@
 """The training loop: compiled chunks of steps with a measurement after each."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import jax.numpy as jnp
@@ -86,7 +86,7 @@ def fit(
         snapshot = journal.begin(snapshot, resume=resume)
     snapshot = snapshot._replace(state=place.state(snapshot.state))
     whole, train, dropout = train, place.samples(train), place.samples(dropout)
-    while snapshot.done < total_steps:
+    while snapshot.done < total_steps and not _is_overtrained(snapshot, phases, config, validation):
         phase = next(phase for phase in phases if snapshot.done < phase.end)
         if phase.pruned and snapshot.done == phase.start:
             snapshot = _pruned(snapshot, phase, whole, task, config, place)
@@ -98,7 +98,7 @@ def fit(
         if progress is not None:
             _tell(progress, snapshot, total_steps, journal)
     if journal is not None:
-        journal.save(snapshot)
+        journal.save(snapshot, finished=True)
     return snapshot.kept, list(snapshot.history)
 
 
@@ -161,9 +161,35 @@ def _advance(
     if len(layers) > 1:
         line["layers"] = layers
     history = (*snapshot.history, line)
-    if course.keep == "last" or measured >= snapshot.kept_accuracy:
+    kept = {
+        "best": measured >= snapshot.kept_accuracy,
+        "late": measured >= _least_accuracy(history, phase, validation.num_samples),
+        "last": True,
+    }
+    if kept[course.keep]:
         return Snapshot(state, learned, measured, history)
     return Snapshot(state, snapshot.kept, snapshot.kept_accuracy, history)
+
+
+def _least_accuracy(history: Sequence[Measurement], phase: Phase, num_samples: int) -> float:
+    """Return the best accuracy of a phase so far, minus its standard error."""
+    best = max(line["accuracy"] for line in history if line["step"] > phase.start)
+    # As if one more sample were right and one more wrong: a few samples without an error do not
+    # show that there are none.
+    share = (best * num_samples + 1) / (num_samples + 2)
+    return best - math.sqrt(share * (1 - share) / num_samples)
+
+
+def _is_overtrained(
+    snapshot: Snapshot, phases: tuple[Phase, ...], config: TrainingConfig, validation: Samples
+) -> bool:
+    """Tell whether the last measurements are all clearly below the best one."""
+    patience, phase = config.course.patience, phases[-1]
+    if patience is None or snapshot.done <= phase.start:
+        return False
+    recent = [line for line in snapshot.history if line["step"] > phase.start][-patience:]
+    least = _least_accuracy(snapshot.history, phase, validation.num_samples)
+    return len(recent) == patience and all(line["accuracy"] < least for line in recent)
 
 
 def _measure_layers(

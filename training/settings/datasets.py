@@ -4,7 +4,7 @@ from typing import Any
 
 from trilut.training.settings.tables import Effort, table_settings
 
-__all__ = ["dataset_settings"]
+__all__ = ["dataset_settings", "has_own_settings"]
 
 # About the smallest layers that reach what larger ones do, chosen on validation accuracy.
 _SMALL: dict[str, Any] = {"layers": (32, 32, 16), "steps": 2000, "evaluate_every": 100}
@@ -54,7 +54,15 @@ def dataset_settings(
     effort : str
         How long to train on a table.
     """
-    known = _SETTINGS.get(name.partition(":")[0])
-    if known is not None:
-        return dict(known)
+    if has_own_settings(name):
+        return dict(_SETTINGS[_plain(name)])
     return table_settings(num_samples, num_features, num_classes, effort=effort)
+
+
+def has_own_settings(name: str) -> bool:
+    """Tell whether a data set has settings by its name, whatever its size."""
+    return _plain(name) in _SETTINGS
+
+
+def _plain(name: str) -> str:
+    return name.partition(":")[0]

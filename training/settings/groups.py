@@ -224,7 +224,10 @@ class Course(Settings):
         Number of steps between two measurements of the hardened validation accuracy.
     keep : str
         ``best`` keeps the measured parameters with the best hardened validation accuracy, the later
-        ones on a tie; ``last`` keeps the last.
+        ones on a tie; ``late`` keeps the last ones that are not worse than the best by more than
+        the standard error of its accuracy; ``last`` keeps the last.
+    patience : int, optional
+        The training ends after so many measurements in a row that ``late`` would not keep.
     seed : int
         Seed of the wiring, of the initial gates and of the batches.
     """
@@ -235,5 +238,6 @@ class Course(Settings):
     schedule: Literal["constant", "cosine"] = setting("cosine")
     tau: float | None = setting(None, POSITIVE)
     evaluate_every: int = setting(250, within(1))
-    keep: Literal["best", "last"] = setting("best")
+    keep: Literal["best", "late", "last"] = setting("best")
+    patience: int | None = setting(None, within(1))
     seed: int = setting(0, within(0, 2**32 - 1))

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-__all__ = ["Effort", "table_settings", "table_variants"]
+__all__ = ["Effort", "learnable_gates", "table_settings", "table_variants"]
 
 Effort: TypeAlias = Literal["quick", "normal", "best"]
 """How long to train, and whether to search for settings."""
@@ -28,6 +28,7 @@ _WIDE = 800
 # About a hundred times all samples, within bounds.
 _STEPS = {"quick": (500, 2000), "normal": (2000, 6000), "best": (2000, 6000)}
 _MEASUREMENTS = 20
+_PATIENCE = 10
 
 
 def table_settings(
@@ -38,7 +39,7 @@ def table_settings(
     They were chosen on validation samples. Thresholds are bits, because bands of UNKNOWN gained
     nothing there. Two layers that both can read the inputs are as good as one of more outputs, and
     take less area. The area in the loss cost hardly any accuracy, and a quarter to half of the area
-    was saved.
+    was saved. It is the less the later the parameters are that are kept.
 
     Parameters
     ----------
@@ -64,6 +65,8 @@ def table_settings(
         "batch": 128,
         "steps": _MEASUREMENTS * every,
         "evaluate_every": every,
+        "keep": "late",
+        "patience": _PATIENCE,
     }
 
 
@@ -71,8 +74,13 @@ def _gates(num_samples: int, num_classes: int, effort: Effort) -> int:
     """Return how many gates of a layer each class has."""
     most, total = _GATES[effort]
     wanted = most if num_classes <= _FEW_CLASSES else 6 * most // 10
-    learnable = max(_LEAST_GATES, num_samples // (_SAMPLES_A_GATE * num_classes))
+    learnable = learnable_gates(num_samples, num_classes)
     return max(1, min(wanted, learnable, total // num_classes))
+
+
+def learnable_gates(num_samples: int, num_classes: int) -> int:
+    """Return how many gates of a layer for each class so many samples can teach."""
+    return max(_LEAST_GATES, num_samples // (_SAMPLES_A_GATE * num_classes))
 
 
 def _thresholds(num_samples: int, num_features: int) -> int:
