@@ -46,7 +46,7 @@ def test_search_goes_on_with_what_is_finished(tmp_path, monkeypatch):
 
     train_trial = tune.train_trial
     monkeypatch.setattr(
-        tune, "train_trial", lambda *args: trained.append(args[1]) or train_trial(*args)
+        tune, "train_trial", lambda *args: trained.append(args[2]) or train_trial(*args)
     )
     search(dataset, tmp_path, tried)
     assert [trial.settings["tau"] for trial in trained] == [2.0]

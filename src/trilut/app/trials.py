@@ -1,6 +1,7 @@
 """Many trials at a time: in processes of this machine, or on the machines of a Dask cluster."""
 
 import multiprocessing
+import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -100,7 +101,7 @@ def _threads(workers: int) -> Iterator[Executor]:
 def _processes(workers: int) -> Iterator[Executor]:
     # Started afresh, because JAX has threads that no copy of a process has.
     context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(workers, context, initializer=interrupt.install)
+    executor = ProcessPoolExecutor(workers, context, initializer=_start_worker)
     try:
         yield executor
     except KeyboardInterrupt:
@@ -108,6 +109,13 @@ def _processes(workers: int) -> Iterator[Executor]:
         raise
     finally:
         executor.shutdown(cancel_futures=True)
+
+
+def _start_worker() -> None:
+    interrupt.install()
+    # Trainings at the same time would wait for each other's threads.
+    flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()
 
 
 @contextmanager

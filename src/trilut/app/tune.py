@@ -1,11 +1,10 @@
 """The search for the settings of a table, by validation accuracy."""
 
+import functools
 import hashlib
 import json
-import multiprocessing
 import os
-from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from trilut import interrupt
 from trilut.app.console import Stage
+from trilut.app.trials import in_processes
 from trilut.circuit.format import load, save
 from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset
@@ -67,16 +66,17 @@ def search_settings(
     output = Path(output)
     trials = [_trial(dataset, output, each, abstain_margin) for each in variants]
     todo = [trial for trial in trials if not trial.net.exists()]
-    ranks = {id(trial): _rank(load(trial.net)) for trial in trials if trial not in todo}
+    ranks = {trial.net: _rank(load(trial.net)) for trial in trials if trial not in todo}
     jobs = min(jobs or os.cpu_count() or 1, max(1, len(todo)))
+    task = functools.partial(train_trial, dataset, abstain_margin)
     # Closed at once, also by Ctrl-C: the trainings end with it.
-    with closing(_finished(dataset, todo, abstain_margin, jobs)) as finished:
+    with closing(in_processes(task, todo, workers=jobs)) as finished:
         stage.update(len(ranks), len(trials), "searching", unit="trial")
         for trial in finished:
-            ranks[id(trial)] = _rank(load(trial.net))
+            ranks[trial.net] = _rank(load(trial.net))
             best = percent(max(ranks.values())[0])
             stage.update(len(ranks), len(trials), f"best validation {best}", unit="trial")
-    return max(trials, key=lambda trial: ranks[id(trial)])
+    return max(trials, key=lambda trial: ranks[trial.net])
 
 
 def _trial(
@@ -97,40 +97,8 @@ def _rank(netlist: Netlist) -> tuple[float, int]:
     return accuracy["hardened"]["validation"], -netlist.num_gates
 
 
-def _finished(
-    dataset: Dataset, todo: Sequence[Trial], abstain_margin: int, jobs: int
-) -> Generator[Trial, None, None]:
-    """Train so many at a time, and give each when it is done."""
-    if jobs == 1:
-        for trial in todo:
-            interrupt.check()
-            train_trial(dataset, trial, abstain_margin)
-            yield trial
-        return
-    # A process that was forked cannot use JAX.
-    executor = ProcessPoolExecutor(
-        jobs, multiprocessing.get_context("spawn"), initializer=_use_one_thread
-    )
-    try:
-        futures = {
-            executor.submit(train_trial, dataset, trial, abstain_margin): trial for trial in todo
-        }
-        for future in as_completed(futures):
-            future.result()
-            yield futures[future]
-    finally:
-        interrupt.pass_on(child.pid for child in multiprocessing.active_children())
-        executor.shutdown(cancel_futures=True)
-
-
-def _use_one_thread() -> None:
-    """Let trainings at the same time not wait for each other's threads."""
-    flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()
-
-
-def train_trial(dataset: Dataset, trial: Trial, abstain_margin: int) -> None:
-    """Train, from the checkpoint if there is one, and write the netlist."""
+def train_trial(dataset: Dataset, abstain_margin: int, trial: Trial) -> Trial:
+    """Train, from the checkpoint if there is one, and write the netlist; return the same trial."""
     from trilut.training import TrainingConfig, train
 
     make_directory(trial.directory)
@@ -144,3 +112,4 @@ def train_trial(dataset: Dataset, trial: Trial, abstain_margin: int) -> None:
     save(result.netlist, trial.net)
     for checkpoint in trial.directory.glob("checkpoint*"):
         checkpoint.unlink()
+    return trial
