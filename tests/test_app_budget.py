@@ -9,6 +9,7 @@ from trilut.app.budget import (
     Budget,
     budget_text,
     choose_layers,
+    fill_budget,
     parse_budget,
     part_budget,
     with_budget,
@@ -69,11 +70,57 @@ def test_part_that_cannot_be_estimated():
 )
 def test_layers_fill_a_budget(budget):
     dataset = load_dataset("moons")
-    layers = choose_layers(dataset, TINY, budget)
-    config = TrainingConfig.for_dataset(dataset, **{**TINY, "layers": layers})
-    cost = estimate(train(dataset, config).netlist, budget.part).lut
-    assert 0.7 * budget.luts <= cost <= 1.05 * budget.luts
+    config = TrainingConfig.for_dataset(dataset, **TINY)
+    first = choose_layers(dataset, TINY, budget)
+    layers, trained = fill_budget(
+        budget, dataset, first, lambda layers: train(dataset, config.with_layers(layers))
+    )
+    cost = estimate(trained.netlist, budget.part).lut
+    assert 0.85 * budget.luts <= cost <= budget.luts
     assert np.all(np.array(layers) % dataset.num_classes == 0)
+
+
+def sized(costs, monkeypatch):
+    """Let a netlist of n gates have a cost, and training give a netlist of the layers asked for."""
+    guess = SimpleNamespace(lut=0)
+    blocks = dict.fromkeys(("argmax", "control"), guess)
+    monkeypatch.setattr(
+        "trilut.hdl.estimate.estimate",
+        lambda netlist, part: SimpleNamespace(lut=costs(netlist), blocks=blocks),
+    )
+    return lambda layers: SimpleNamespace(netlist=layers[0])
+
+
+@pytest.mark.parametrize(
+    ("costs", "expected"),
+    [
+        # Close below the budget at once.
+        (lambda width: 95, [40]),
+        # Too large by half, then as wanted.
+        (lambda width: 15 * width // 4, [40, 24]),
+        # All of them are too large: the smallest.
+        (lambda width: 200 + width, [40, 14, 6]),
+    ],
+)
+def test_training_again_for_a_budget(costs, expected, monkeypatch):
+    train_size, tried = sized(costs, monkeypatch), []
+    layers, trained = fill_budget(
+        Budget(100, "ecp5"),
+        load_dataset("moons"),
+        (40, 40),
+        lambda layers: tried.append(layers[0]) or train_size(layers),
+    )
+    assert tried == expected
+    assert layers == (expected[-1],) * 2
+    assert trained.netlist == expected[-1]
+
+
+def test_samples_limit_what_fills_a_part(monkeypatch):
+    dataset = dataclasses.replace(load_dataset("moons"), name="table.csv")
+    train_size = sized(lambda width: width, monkeypatch)
+    layers, _ = fill_budget(Budget(100_000, "ecp5"), dataset, (40, 40), train_size)
+    # Eight samples for each gate of a layer.
+    assert layers == (2 * (len(dataset.train) // 16),) * 2
 
 
 def test_budget_too_small_for_the_classes():

@@ -161,6 +161,10 @@ class TrainingConfig:
             **_values(self.course),
         }
 
+    def with_layers(self, layers: tuple[int, ...]) -> "TrainingConfig":
+        """Return the same settings for other numbers of gates."""
+        return replace(self, network=replace(self.network, layers=layers))
+
     def phases(self, *, tau: float) -> "tuple[Phase, ...]":
         """Return what to train by, one after the other.
 

@@ -4,7 +4,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset
@@ -13,14 +13,32 @@ from trilut.errors import TrilutError
 if TYPE_CHECKING:
     from trilut.synth import Synthesis
 
-__all__ = ["Budget", "budget_text", "choose_layers", "parse_budget", "part_budget", "with_budget"]
+__all__ = [
+    "Budget",
+    "budget_text",
+    "choose_layers",
+    "fill_budget",
+    "parse_budget",
+    "part_budget",
+    "with_budget",
+]
+
+
+class _HasNetlist(Protocol):
+    @property
+    def netlist(self) -> Netlist: ...
+
+
+_Trained = TypeVar("_Trained", bound=_HasNetlist)
 
 # A part that is fuller than this is hard to place and route.
 _ROUTABLE = 0.85
-# What the size is chosen for: the estimate of the trained network is a few percent off that of the
-# pilots.
+# What the size is chosen for, and what is close enough below the budget.
 _AIM = 0.95
+_CLOSE = 0.9
 _NUM_PILOTS = 3
+# How often to train for one budget, the pilots not counted.
+_MOST_SIZES = 3
 _PILOT_SHARE = 8
 _LEAST_PILOT_STEPS = 200
 _TEXT = re.compile(r"(\d{1,9})\s*lut([46])", flags=re.IGNORECASE)
@@ -96,7 +114,8 @@ def choose_layers(
 ) -> tuple[int, ...]:
     """Return as many gates of each layer as the budget has room for.
 
-    Pilots, which train for an eighth of the steps, are estimated and scaled.
+    Pilots, which train for an eighth of the steps, are estimated and scaled. A table gets no more
+    gates than its samples can teach.
 
     Raises
     ------
@@ -108,30 +127,75 @@ def choose_layers(
 
     whole = TrainingConfig.for_dataset(dataset, effort=effort, **settings)
     steps = max(_LEAST_PILOT_STEPS, whole.course.steps // _PILOT_SHARE)
-    layers, factor = whole.network.layers, 1.0
+    layers = whole.network.layers
     for number in range(1, _NUM_PILOTS + 1):
         if progress is not None:
             progress(
                 f"budget: pilot {number} of {_NUM_PILOTS}, layers {','.join(map(str, layers))}"
             )
         course = dataclasses.replace(whole.course, steps=steps, evaluate_every=steps)
-        network = dataclasses.replace(whole.network, layers=layers)
-        config = dataclasses.replace(whole, course=course, network=network)
-        cost = estimate(train(dataset, config).netlist, budget.part)
-        fixed = sum(cost.blocks[name].lut for name in ("argmax", "control"))
-        room = _AIM * budget.luts - fixed
-        factor *= max(room, 0) / max(cost.lut - fixed, 1)
-        scaled = _scaled(whole.network.layers, factor, dataset.num_classes)
+        config = dataclasses.replace(whole.with_layers(layers), course=course)
+        netlist = train(dataset, config).netlist
+        scaled = _rescaled(netlist, layers, budget, dataset)
         if scaled == layers:
             break
         layers = scaled
-    smallest = _scaled(whole.network.layers, 0.0, dataset.num_classes)
-    if layers == smallest and cost.lut > budget.luts:
+    cost = estimate(netlist, budget.part).lut
+    if layers == _scaled(layers, 0.0, dataset.num_classes) and cost > budget.luts:
         raise TrilutError(
             f"A budget of {budget.luts} {budget.unit} is too small for {dataset.num_classes} "
-            f"classes: one output for each takes about {cost.lut}"
+            f"classes: one output for each takes about {cost}"
         )
     return layers
+
+
+def fill_budget(
+    budget: Budget,
+    dataset: Dataset,
+    layers: tuple[int, ...],
+    train: Callable[[tuple[int, ...]], _Trained],
+) -> tuple[tuple[int, ...], _Trained]:
+    """Train, and again with other layers where the circuit is not close below its budget.
+
+    Return the layers and the training of the largest circuit within it, or of the smallest.
+
+    Parameters
+    ----------
+    layers : tuple of int
+        Those to begin with, from :func:`choose_layers`.
+    """
+    from trilut.hdl.estimate import estimate
+
+    tried: dict[tuple[int, ...], _Trained] = {}
+    while layers not in tried and len(tried) < _MOST_SIZES:
+        tried[layers] = train(layers)
+        layers = _rescaled(tried[layers].netlist, layers, budget, dataset)
+
+    def rank(layers: tuple[int, ...]) -> tuple[bool, int]:
+        lut = estimate(tried[layers].netlist, budget.part).lut
+        return (True, lut) if lut <= budget.luts else (False, -lut)
+
+    chosen = max(tried, key=rank)
+    return chosen, tried[chosen]
+
+
+def _rescaled(
+    netlist: Netlist, layers: tuple[int, ...], budget: Budget, dataset: Dataset
+) -> tuple[int, ...]:
+    """Return layers that would bring a netlist close below its budget: its own, if it is there."""
+    from trilut.hdl.estimate import estimate
+    from trilut.training.settings.datasets import has_own_settings
+    from trilut.training.settings.tables import learnable_gates
+
+    cost = estimate(netlist, budget.part)
+    if _CLOSE * budget.luts <= cost.lut <= budget.luts:
+        return layers
+    fixed = sum(cost.blocks[name].lut for name in ("argmax", "control"))
+    factor = max(_AIM * budget.luts - fixed, 0) / max(cost.lut - fixed, 1)
+    if not has_own_settings(dataset.name):
+        learnable = dataset.num_classes * learnable_gates(len(dataset.train), dataset.num_classes)
+        factor = min(factor, max(1.0, learnable / max(layers)))
+    return _scaled(layers, factor, dataset.num_classes)
 
 
 def _scaled(layers: tuple[int, ...], factor: float, num_classes: int) -> tuple[int, ...]:

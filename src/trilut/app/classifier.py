@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from trilut import interrupt
-from trilut.app.budget import choose_layers, parse_budget, with_budget
+from trilut.app.budget import choose_layers, fill_budget, parse_budget, with_budget
 from trilut.app.console import silent
 from trilut.app.tune import search_settings
 from trilut.arrays import as_weights, is_frame
@@ -27,7 +27,7 @@ from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset
 from trilut.errors import FormatError, ToolError, TrilutError
 from trilut.measure.matching import frame_features
-from trilut.training import TrainingConfig
+from trilut.training import TrainingConfig, TrainingResult
 from trilut.training.settings.tables import Effort, table_variants
 
 if TYPE_CHECKING:
@@ -217,8 +217,15 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     dataset, scratch, variants, stage, abstain_margin=margin, jobs=self.n_jobs or 1
                 )
                 netlist = load(best.net)
-        else:
+        elif budget is None:
             netlist = train(dataset, config, abstain_margin=self.abstain_margin).netlist
+        else:
+
+            def train_size(layers: tuple[int, ...]) -> TrainingResult:
+                sized = config.with_layers(layers)
+                return train(dataset, sized, abstain_margin=self.abstain_margin)
+
+            netlist = fill_budget(budget, dataset, config.network.layers, train_size)[1].netlist
         return netlist if budget is None else with_budget(netlist, budget)
 
     def _weights(self, y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64] | None:

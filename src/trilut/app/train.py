@@ -1,13 +1,19 @@
 """Training in a directory: progress, checkpoints, and the netlist with its accuracy."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trilut import interrupt
-from trilut.app.budget import Budget, budget_text, choose_layers, with_budget
+from trilut.app.budget import (
+    Budget,
+    budget_text,
+    choose_layers,
+    fill_budget,
+    with_budget,
+)
 from trilut.app.console import Stage, stages, talk
 from trilut.app.history import read_history
 from trilut.app.tune import search_settings
@@ -19,6 +25,7 @@ from trilut.errors import TrilutError
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.measure.evaluation import Accuracy, dataset_accuracy
 from trilut.report.summary import gap_text, percent
+from trilut.training.settings.datasets import has_own_settings
 from trilut.training.settings.tables import Effort, table_variants
 
 if TYPE_CHECKING:
@@ -111,7 +118,7 @@ def resumable(output: str | Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if (output / "checkpoint.json").exists():
+        if any(output.glob("checkpoint.json")) or any(output.glob("trials/*/checkpoint.json")):
             talk(f"What is trained so far is in {str(output)!r}; go on with --resume")
         raise
 
@@ -161,18 +168,24 @@ def train_in_stage(
 
         if not (resume or restart):
             check_finished(output)
+        if effort == "best" and mesh is not None:
+            raise TrilutError("A search trains on one device at a time; leave out --mesh")
         if budget is not None:
             layers = choose_layers(dataset, settings, budget, effort=effort, progress=stage.step)
             settings = {**settings, "layers": layers}
         config = TrainingConfig.for_dataset(dataset, effort=effort, **settings)
         talk(_choice_text(config, dataset, effort))
+
+        def train(config: "TrainingConfig", directory: Path) -> Trained:
+            return _train(dataset, config, directory, stage, abstain_margin, resume, mesh)
+
         if effort == "best":
-            if mesh is not None:
-                raise TrilutError("A search trains on one device at a time; leave out --mesh")
             varied = table_variants(config.settings, dataset.num_classes, given=settings)
             trained = _search(dataset, output, varied, stage, abstain_margin)
+        elif budget is None:
+            trained = train(config, output)
         else:
-            trained = _train(dataset, config, output, stage, abstain_margin, resume, mesh)
+            trained = _fill(budget, dataset, config, output, train)
     if budget is not None:
         trained = replace(trained, netlist=with_budget(trained.netlist, budget))
         talk(budget_text(trained.netlist) or "")
@@ -184,6 +197,28 @@ def train_in_stage(
         f"ceiling {percent(accuracy.evaluation.ceiling)}"
     )
     return trained
+
+
+def _fill(
+    budget: Budget,
+    dataset: Dataset,
+    config: "TrainingConfig",
+    output: Path,
+    train: Callable[["TrainingConfig", Path], Trained],
+) -> Trained:
+    """Train for a budget, each size in a directory of its own."""
+
+    def train_size(layers: tuple[int, ...]) -> Trained:
+        return train(config.with_layers(layers), _size_directory(output, layers))
+
+    layers, trained = fill_budget(budget, dataset, config.network.layers, train_size)
+    metrics = _size_directory(output, layers) / "metrics.jsonl"
+    write_atomically(output / "metrics.jsonl", read_bytes(metrics).decode())
+    return trained
+
+
+def _size_directory(output: Path, layers: tuple[int, ...]) -> Path:
+    return output / "trials" / f"layers-{'-'.join(map(str, layers))}"
 
 
 def _train(
@@ -236,12 +271,26 @@ def _choice_text(config: "TrainingConfig", dataset: Dataset, effort: Effort) -> 
     """Say in one line what a training goes by, and what that follows from."""
     encoding, course = config.encoding, config.course
     gates = " + ".join(map(str, config.network.layers))
+    kept = {
+        "best": "the best on",
+        "late": "the last one not clearly below the best on",
+        "last": "the last one, whatever it does on",
+    }[course.keep]
     return (
-        f"{effort} effort for {len(dataset.train)} samples × {dataset.num_features} features in "
-        f"{dataset.num_classes} classes: {encoding.thresholds} {encoding.spacing} thresholds a "
-        f"feature, {gates} gates of {config.wiring.name} wiring, {course.steps} steps of "
-        f"{course.batch}; the best on {len(dataset.validation)} validation samples is kept"
+        f"{_reason(dataset, effort)} for {len(dataset.train)} samples × {dataset.num_features} "
+        f"features in {dataset.num_classes} classes: {encoding.thresholds} {encoding.spacing} "
+        f"thresholds a feature, {gates} gates of {config.wiring.name} wiring, {course.steps} steps "
+        f"of {course.batch}; {kept} {len(dataset.validation)} validation samples is kept"
     )
+
+
+def _reason(dataset: Dataset, effort: Effort) -> str:
+    if not has_own_settings(dataset.name):
+        return f"{effort} effort"
+    own = f"settings of {dataset.name!r}"
+    if effort == "best":
+        return f"best effort from the {own}"
+    return own if effort == "normal" else f"{own}, which {effort} effort does not change,"
 
 
 def _progress_text(measured: Mapping[str, Any]) -> str:
