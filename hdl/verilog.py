@@ -3,6 +3,7 @@
 from enum import StrEnum
 from pathlib import Path
 
+from trilut.circuit.format import load
 from trilut.circuit.netlist import Netlist
 from trilut.errors import NetlistError
 from trilut.extras import explained
@@ -22,7 +23,7 @@ class DesignFormat(StrEnum):
 
 
 def write_verilog(
-    netlist: Netlist,
+    netlist: Netlist | str | Path,
     directory: str | Path,
     options: HardwareOptions | None = None,
     *,
@@ -34,8 +35,8 @@ def write_verilog(
 
     Parameters
     ----------
-    netlist : Netlist
-        The circuit.
+    netlist : Netlist, or path
+        The circuit, or its file.
     directory : path
         Where to write; made if necessary.
     options : HardwareOptions, optional
@@ -53,6 +54,8 @@ def write_verilog(
         If Yosys is missing or fails; the log that the message names is kept in ``logs``.
     """
     directory = Path(directory)
+    if not isinstance(netlist, Netlist):
+        netlist = load(netlist)
     options = (options or HardwareOptions()).for_part(DEFAULT_TARGET).for_netlist(netlist)
     is_rtlil = design_format is DesignFormat.RTLIL
     if options.logic_only:

@@ -12,7 +12,7 @@ from trilut import Encoder, Feature, Netlist, ToolError
 from trilut.circuit.format import digest
 from trilut.circuit.gates import gate_table, num_gates, parse_gate
 from trilut.circuit.trit import CODES
-from trilut.errors import NetlistError
+from trilut.errors import FormatError, NetlistError
 from trilut.hdl import HardwareOptions, InputKind, Layer, write_logic, write_verilog
 from trilut.hdl.conversion import convert
 from trilut.hdl.fabric import layer_verilog
@@ -87,6 +87,19 @@ def test_text_layers_are_proven_equal_to_amaranth_layers(tmp_path, valence, lut_
     ]
     output = yosys(tmp_path, "read_verilog layers.v", "hierarchy", "proc", *proofs)
     assert output.count("SAT proof finished - no model found: SUCCESS!") == len(plans)
+
+
+def test_a_netlist_may_be_named_by_its_file(tmp_path):
+    netlist = random_netlist(0, num_inputs=4, num_gates=9, num_outputs=3)
+    options = HardwareOptions(logic_only=True)
+    netlist.save(tmp_path / "net.trilut")
+    by_name = write_verilog(str(tmp_path / "net.trilut"), tmp_path / "name", options)
+    itself = write_verilog(netlist, tmp_path / "itself", options)
+    assert by_name.path.read_text() == itself.path.read_text()
+    with pytest.raises(
+        FormatError, match=r"^Cannot read 'none.trilut': No such file or directory$"
+    ):
+        write_verilog("none.trilut", tmp_path)
 
 
 @pytest.mark.synth

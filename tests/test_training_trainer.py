@@ -21,6 +21,7 @@ from trilut.training import (
     layer_accuracies,
     train,
 )
+from trilut.training.checkpoint import check_finished
 from trilut.training.network import forward
 
 SHORT = {"layers": (12, 8), "steps": 100, "evaluate_every": 50}
@@ -223,6 +224,17 @@ def test_gap_by_layer_takes_no_more_samples_than_the_training(moons):
     assert steps[-1] == 130
 
 
+def test_a_data_set_may_be_named(moons, tmp_path):
+    x, y = moons.train.x[:60], moons.train.y[:60]
+    lines = [f"{a},{b},{label}" for (a, b), label in zip(x, y, strict=True)]
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(["a,b,label", *lines]) + "\n")
+    tiny = {"layers": (4, 4), "steps": 4}
+    named = [train(name, **tiny).netlist for name in (str(table), table)]
+    loaded = train(load_dataset(str(table)), **tiny).netlist
+    assert {digest(netlist) for netlist in named} == {digest(loaded)}
+
+
 def test_history_and_progress_tell_the_same(moons):
     told = []
     config = TrainingConfig.of(layers=(12, 8), steps=100, evaluate_every=75)
@@ -248,6 +260,46 @@ def test_best_parameters_are_kept(moons):
     accuracies = [line["accuracy"] for line in best.history]
     assert best.hardened.validation == max(accuracies)
     assert last.hardened.validation == accuracies[-1]
+
+
+def late_enough(accuracies, num_samples):
+    """Return which measurements are within the standard error of the best one before them."""
+    late = []
+    for number, measured in enumerate(accuracies):
+        best = max(accuracies[: number + 1])
+        share = (best * num_samples + 1) / (num_samples + 2)
+        late.append(measured >= best - np.sqrt(share * (1 - share) / num_samples))
+    return late
+
+
+# So large a rate that many measurements are far below the best one.
+UNSTEADY = {
+    **{"layers": (24, 16), "steps": 100, "evaluate_every": 5},
+    **{"learning_rate": 0.3, "schedule": "constant"},
+}
+
+
+def test_late_parameters_are_kept_unless_they_are_clearly_worse(moons):
+    result = train(moons, TrainingConfig.of(keep="late", **UNSTEADY))
+    accuracies = [line["accuracy"] for line in result.history]
+    late = late_enough(accuracies, len(moons.validation))
+    kept = max(number for number, enough in enumerate(late) if enough)
+    assert result.hardened.validation == accuracies[kept] < max(accuracies)
+    assert False in late[kept:]
+
+
+def test_training_ends_when_patience_does(moons, tmp_path):
+    whole = train(moons, TrainingConfig.of(keep="late", **UNSTEADY))
+    late = late_enough([line["accuracy"] for line in whole.history], len(moons.validation))
+    end = next(number for number in range(1, len(late)) if late[number - 1 : number + 1] == [0, 0])
+    config = TrainingConfig.of(keep="late", patience=2, **UNSTEADY)
+    result = train(moons, config, directory=tmp_path)
+    assert result.history == whole.history[: end + 1] != whole.history
+    # It is finished, and so it stays when it is resumed.
+    again = train(moons, config, directory=tmp_path, resume=True)
+    assert again.history == result.history
+    assert (again.netlist.table == result.netlist.table).all()
+    check_finished(tmp_path)
 
 
 def test_of_equally_good_parameters_the_later_are_kept(moons):

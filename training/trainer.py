@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int8
 
 from trilut.circuit.encoder import Encoder
 from trilut.circuit.netlist import Netlist
-from trilut.data import Dataset
+from trilut.data import Dataset, load_dataset
 from trilut.data.names import absolute_name
 from trilut.measure.metrics import hardening_error
 from trilut.training.checkpoint import Journal, Measurement
@@ -138,11 +138,12 @@ def train(
 ) -> TrainingResult:
     """Train a circuit and harden it. The same data and settings give the same netlist.
 
-    Call it as ``train(dataset)``, ``train(dataset, config)`` or ``train(X, y, steps=500)``.
+    Call it as ``train(dataset)``, ``train(dataset, config)``, ``train(X, y, steps=500)`` or
+    ``train("table.csv")``.
 
     Parameters
     ----------
-    dataset : Dataset, or array or frame [sample, feature]
+    dataset : Dataset, or array or frame [sample, feature], or name or file of a data set
         The training split is learned from, the validation split chooses the parameters that are
         kept, and the test split is looked at once, at the end. Samples are split as by
         :meth:`trilut.data.Dataset.from_arrays`.
@@ -212,6 +213,8 @@ def train(
 
 def _task(data: Any, config: Any, settings: Mapping[str, Any]) -> tuple[Dataset, TrainingConfig]:
     """Return the data set and the settings that a call of :func:`train` means."""
+    if isinstance(data, str | Path):
+        data = load_dataset(str(data), seed=settings.get("seed", 0))
     if not isinstance(data, Dataset):
         if config is None or isinstance(config, TrainingConfig):
             raise TypeError(
