@@ -145,7 +145,11 @@ def test_info_as_table(capsys, net):
     assert main(["info", str(net)]) == 0
     shown = capsys.readouterr().out
     assert "nets without reader" in shown
-    assert "Fourier energy by level" in shown
+    assert "Fourier energy by level" not in shown
+    assert main(["info", str(net), "--gates"]) == 0
+    with_gates = capsys.readouterr().out
+    assert with_gates.startswith(shown.rstrip())
+    assert "Fourier energy by level" in with_gates
 
 
 def test_gate_as_table(capsys):
@@ -365,12 +369,23 @@ def test_output_directory_that_is_a_file(capsys, tmp_path, net):
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["flow"], ["nonsense"], ["train", "moons", "--layers=a"], ["eval", "n", "--drop=2"]],
+    [
+        [],
+        ["flow"],
+        ["nonsense"],
+        ["train", "moons", "--layers=a"],
+        ["eval", "n", "--drop=2"],
+        ["train", "moons", "-o", "r", "--missing=2"],
+    ],
 )
-def test_usage_errors_exit_with_2(capsys, arguments):
+def test_usage_errors_are_one_line_and_exit_with_2(capsys, arguments):
     with pytest.raises(SystemExit) as caught:
         main(arguments)
     assert caught.value.code == 2
+    program = " ".join(["trilut", *arguments[:1]]) if "nonsense" not in arguments else "trilut"
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"{program}: error: ")
+    assert line.endswith("; see trilut --help") == (program == "trilut")
 
 
 @pytest.mark.parametrize(

@@ -176,7 +176,7 @@ def test_info_shows_the_analysis(tmp_path, capsys):
     analysis = json.loads(capsys.readouterr().out)["analysis"]
     assert analysis["census"]["unique"] == len(np.unique(gate_id(netlist.table)))
     assert len(analysis["layers"]) == netlist.depth
-    assert main(["info", str(tmp_path / "net.trilut")]) == 0
+    assert main(["info", str(tmp_path / "net.trilut"), "--gates"]) == 0
     assert "random gates" in capsys.readouterr().out
 
 

@@ -88,8 +88,16 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that answers a wrong call with one line; the usage of a command fills a screen."""
+
+    def error(self, message: str) -> NoReturn:
+        hint = "" if " " in self.prog else f"; see {self.prog} --help"
+        self.exit(2, f"{self.prog}: error: {message}{hint}\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="trilut",
         description="RTL for FPGA and ASIC from trained ternary logic gate networks.",
         epilog="example: trilut flow moons -o build/moons",

@@ -39,10 +39,13 @@ def add_info(commands: Any) -> None:
         commands,
         "info",
         _info,
-        "describe a netlist and its gates, beside as many random ones, and estimate its area",
+        "describe a netlist, and estimate its area",
         "trilut info build/run/net.trilut",
     )
     add_net(parser)
+    parser.add_argument(
+        "--gates", action="store_true", help="describe its gates, too, beside as many random ones"
+    )
     add_pipeline(parser)
     add_trust(parser)
     add_json(parser)
@@ -63,7 +66,8 @@ def _info(args: argparse.Namespace) -> None:
     tables = [two_columns(netlist.name, rows)]
     facts["provenance"] = dict(netlist.provenance)
     facts["estimate"] = {part: guess.to_dict() for part, guess in estimates.items()}
-    analysis = analyze(netlist)
+    # A machine reads all that there is.
+    analysis = analyze(netlist) if args.gates or args.json else None
     if analysis is not None:
         facts["analysis"] = analysis
         tables += analysis_tables(analysis)
