@@ -133,7 +133,7 @@ bench-trust: $(STAMP)
 	$(BIN)/python benchmarks/trust.py
 
 bench-tables: $(STAMP)
-	$(BIN)/python benchmarks/tables.py -o build/tables
+	$(BIN)/python benchmarks/tables.py
 
 bench-sim: $(STAMP)
 	@mkdir -p build

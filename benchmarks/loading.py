@@ -1,14 +1,17 @@
-"""How long a large table takes to load and to answer, and how much memory.
+"""How long a large table takes to load, to train on and to answer, and how much memory.
 
 python benchmarks/loading.py                     # a million rows of 50 columns
 python benchmarks/loading.py --rows 100000       # beside numpy.loadtxt in the same run
 
 A table of random numbers with four digits, one column of ten texts and one of two classes is
 written once. Each measurement is a process of its own, whose largest resident memory Linux counts;
-what Python and numpy take before is subtracted.
+what Python and numpy take before is subtracted. The training is that of `trilut train` with its
+defaults, cut off after a few measurements; its speed includes the measurements, which are of a
+fifth of the rows each.
 """
 
 import argparse
+import itertools
 import subprocess
 import sys
 import tempfile
@@ -18,11 +21,15 @@ from pathlib import Path
 import numpy as np
 
 _LOAD = "import trilut.data; trilut.data.load_dataset(sys.argv[1])"
+_TRAIN = "from loading import train_some; train_some(sys.argv[1])"
 _NUMPY = "import numpy; numpy.loadtxt(sys.argv[1], delimiter=',', skiprows=1, usecols=range(50))"
 _PREDICT = (
     "from pathlib import Path; import trilut; from trilut.app.predict import predict_file; "
     "predict_file(trilut.load(sys.argv[2]), Path(sys.argv[1]), Path(sys.argv[2] + '.csv'))"
 )
+
+# Measurements of the training.
+MEASURED = 3
 
 
 def write_table(path: Path, rows: int, columns: int) -> None:
@@ -60,8 +67,35 @@ def write_netlist(path: Path, columns: int) -> None:
     )
 
 
+def train_some(table: str) -> None:
+    """Load a table and train as many steps of a default training as two measurements take."""
+    import dataclasses
+
+    from trilut.data import load_dataset
+    from trilut.training import TrainingConfig, train
+
+    told = [time.monotonic()]
+    dataset = load_dataset(table, progress=lambda *_: told.append(time.monotonic()))
+    longest = max(after - before for before, after in itertools.pairwise(told))
+    print(f"  while it loads, {len(told) - 1} signs of progress, {longest:.1f} s apart at most")
+    config = TrainingConfig.for_dataset(dataset)
+    few = dataclasses.replace(config.course, steps=MEASURED * config.course.evaluate_every)
+    began, times = time.process_time(), []
+    train(
+        dataset,
+        dataclasses.replace(config, course=few),
+        progress=lambda *_: times.append(time.process_time()),
+    )
+    seconds = (times[-1] - times[0]) / (MEASURED - 1)
+    print(
+        f"  {times[0] - began:.0f} s CPU to encode, compile and take the first "
+        f"{few.evaluate_every} of {config.course.steps} steps, then "
+        f"{few.evaluate_every / seconds:.0f} steps/s"
+    )
+
+
 def measure(program: str, *arguments: str) -> tuple[float, float]:
-    """Return the seconds of CPU time and the MiB that a program takes."""
+    """Return the seconds of CPU time and the MiB that a program takes; print what it prints."""
     # Not ru_maxrss, which starts with the memory of the parent.
     tell = (
         "; import re, time; from pathlib import Path; "
@@ -74,8 +108,11 @@ def measure(program: str, *arguments: str) -> tuple[float, float]:
         check=True,
         capture_output=True,
         text=True,
+        cwd=Path(__file__).parent,
     )
-    seconds, megabytes = map(float, done.stdout.split()[-2:])
+    *lines, last = done.stdout.splitlines()
+    print("".join(f"{line}\n" for line in lines), end="")
+    seconds, megabytes = map(float, last.split())
     return seconds, megabytes
 
 
@@ -83,6 +120,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--columns", type=int, default=50)
+    parser.add_argument("--only", choices=["load_dataset", "train", "predict_file"])
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         table, net = Path(directory) / "table.csv", Path(directory) / "net.trilut"
@@ -94,10 +132,12 @@ def main() -> None:
         print(f"written in {time.monotonic() - began:.0f} s")
         array = args.rows * args.columns * 8 / 2**20
         _, base = measure("pass")
-        programs = {"load_dataset": _LOAD, "predict_file": _PREDICT}
+        programs = {"load_dataset": _LOAD, "train": _TRAIN, "predict_file": _PREDICT}
         if args.columns == 50:
             programs["numpy.loadtxt"] = _NUMPY
         for name, program in programs.items():
+            if args.only not in (None, name):
+                continue
             seconds, megabytes = measure(program, str(table), str(net))
             print(
                 f"{name:14}{seconds:8.1f} s CPU, {size / seconds:6.1f} MiB/s, "

@@ -6,8 +6,10 @@ trees of adders, and the argmax of TriLUT itself, with margin and abstention. Th
 and its registers stand after comparators, trees and each level of adders.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,24 +23,29 @@ from trilut.data import Dataset
 from trilut.hdl.argmax import Argmax, DifferenceArgmax
 from trilut.hdl.conversion import convert
 from trilut.hdl.sums.groupsum import difference_width
+from trilut.training import fit_encoder
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+# All are tried with each other, and the cheapest circuit that is good enough is taken.
+THRESHOLDS = (15, 31, 63)
 DEPTHS = (2, 3)
-RATES = (0.1, 0.3, 0.6, 1.0)
+RATES = (0.2, 0.35, 0.5, 0.7, 1.0)
 LEAF_BITS = (2, 3, 4)
-ROUNDS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32, 40, 50, 64, 80, 100)
+# Where leaves are cut off, as a part of the largest one.
+CLIPS = (1.0, 0.7, 0.5, 0.35)
+ROUNDS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 23, 26, 29, 32, 36, 40, 45, 50, 56, 64)
 # Of one model; with many classes there are fewer rounds.
-MOST_TREES = 700
+MOST_TREES = 400
 
 # The bin that no feature comes to.
 NEVER = 1 << 30
 
 # What the search takes for the LUT4 of a circuit; the chosen one is synthesised.
 COMPARATOR_COST = 2.0
-TREE_COST = {2: 1.0, 3: 3.5}
-ADDER_COST = 2.0
+TREE_COST = {2: 1.0, 3: 3.0}
+ADDER_COST = 1.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,29 +104,13 @@ class Trees:
 
     def classes(self, bins: Floats) -> Integers:
         """Return the class of each sample, the lowest on a tie."""
-        return self.decide([[tree.leaves(bins) for tree in trees] for trees in self.trees])
-
-    def decide(self, leaves: Sequence[Sequence[Integers]]) -> Integers:
-        """Return the class of each sample, given its leaves of these trees and perhaps more."""
-        scores = np.stack(
-            [
-                base + sum(tree.value[leaf] for tree, leaf in zip(trees, own, strict=False))
-                for base, trees, own in zip(self.base, self.trees, leaves, strict=True)
-            ]
-        )
-        return (scores[0] < 0).astype(np.int64) if len(scores) == 1 else scores.argmax(axis=0)
+        added = [sum(tree.value[tree.leaves(bins)] for tree in own) for own in self.trees]
+        return _classes(self.base[:, None] + np.stack(added))
 
     @property
     def comparators(self) -> list[tuple[int, int]]:
         """The features and bins that are compared, each once."""
-        return sorted(
-            {
-                (int(tree.feature[node]), int(tree.bin[node]))
-                for trees in self.trees
-                for tree in trees
-                for node in np.flatnonzero((tree.feature >= 0) & (tree.bin < NEVER))
-            }
-        )
+        return sorted(_comparators(self.trees))
 
 
 def thresholds(encoder: Encoder) -> list[Integers]:
@@ -140,62 +131,106 @@ def to_bins(encoder: Encoder, x: NDArray[Any]) -> Floats:
     return np.where(vectors.valid, np.stack(columns, axis=1), np.nan)
 
 
-def smallest_trees(encoder: Encoder, dataset: Dataset, accuracy: float) -> tuple[Trees, float]:
+def smallest_trees(dataset: Dataset, accuracy: float) -> tuple[Trees, float]:
     """Return the trees of the least cost with a validation accuracy, and the accuracy they have.
 
     If none is as good, those of the best accuracy are returned.
     """
-    train, validation = (to_bins(encoder, split.x) for split in (dataset.train, dataset.validation))
-    best: tuple[tuple[float, float], Trees, float] | None = None
-    for depth in DEPTHS:
-        for rate in RATES:
-            model = _boost(dataset, train, depth, rate)
-            # Scikit-learn has no public way to the trees of this model.
-            rounds = [[_tree(predictor.nodes) for predictor in each] for each in model._predictors]
-            base = np.asarray(model._baseline_prediction, dtype=np.float64).ravel()
-            # Once, because rounding the leaves does not change which one a sample comes to.
-            leaves = [
-                [tree.leaves(validation) for tree in own] for own in zip(*rounds, strict=True)
-            ]
-            for trees in _variants(encoder, rounds, base, dataset.num_classes):
-                right = float(np.mean(trees.decide(leaves) == dataset.validation.y))
-                missed = max(0.0, accuracy - right)
-                key = (missed, _cost(trees, depth))
+    best: tuple[tuple[float, float], Callable[[], Trees], float] | None = None
+    for thresholds in THRESHOLDS:
+        encoder = fit_encoder(
+            dataset.train.x,
+            dataset.feature_names,
+            thresholds=thresholds,
+            delta=0.0,
+            spacing="balanced",
+        )
+        train, validation = (
+            to_bins(encoder, split.x) for split in (dataset.train, dataset.validation)
+        )
+        for depth, rate in itertools.product(DEPTHS, RATES):
+            model = _boost(encoder, dataset, train, depth, rate)
+            for cost, classes, make in _variants(model, validation):
+                right = float(np.mean(classes == dataset.validation.y))
+                key = (max(0.0, accuracy - right), cost)
                 if best is None or key < best[0]:
-                    best = key, trees, right
+                    best = key, make, right
     assert best is not None
-    return best[1], best[2]
+    return best[1](), best[2]
 
 
-def _boost(dataset: Dataset, bins: Floats, depth: int, rate: float) -> Any:
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """Boosted trees with real numbers at their leaves, those of each round together."""
+
+    encoder: Encoder
+    rounds: list[list[Tree]]
+    base: Floats
+    depth: int
+    num_classes: int
+
+
+def _boost(encoder: Encoder, dataset: Dataset, bins: Floats, depth: int, rate: float) -> _Model:
     num_scores = dataset.num_classes if dataset.num_classes > 2 else 1
-    rounds = max(ROUNDS[0], min(ROUNDS[-1], MOST_TREES // num_scores))
     model = HistGradientBoostingClassifier(
-        max_iter=rounds,
+        max_iter=min(ROUNDS[-1], MOST_TREES // num_scores),
         learning_rate=rate,
         max_depth=depth,
         max_leaf_nodes=None,
         early_stopping=False,
         random_state=0,
     )
-    return model.fit(bins, dataset.train.y)
+    model.fit(bins, dataset.train.y)
+    # Scikit-learn has no public way to the trees of this model.
+    rounds = [[_tree(predictor.nodes) for predictor in each] for each in model._predictors]
+    base = np.asarray(model._baseline_prediction, dtype=np.float64).ravel()
+    # Its one score of two classes is that of the second; that of the circuit is of the first.
+    sign = -1.0 if dataset.num_classes == 2 else 1.0
+    signed = [[replace(tree, value=sign * tree.value) for tree in each] for each in rounds]
+    return _Model(encoder, signed, sign * base, depth, dataset.num_classes)
 
 
-def _variants(
-    encoder: Encoder, rounds: Sequence[Sequence[Tree]], base: Floats, num_classes: int
-) -> Iterator[Trees]:
-    """Yield the first rounds of a model with leaves of few bits."""
-    # Its one score of two classes is that of the second.
-    sign = -1.0 if num_classes == 2 else 1.0
-    for num_rounds in (number for number in ROUNDS if number <= len(rounds)):
-        used = rounds[:num_rounds]
-        largest = max(float(np.abs(tree.value).max()) for each in used for tree in each)
-        for bits in LEAF_BITS:
-            step = sign * largest / ((1 << bits - 1) - 0.5)
-            scores = [
-                [_rounded(each[score], step) for each in used] for score in range(len(rounds[0]))
-            ]
-            yield Trees(encoder, scores, np.rint(base / step).astype(np.int64), num_classes)
+def _variants(model: _Model, bins: Floats) -> Iterator[tuple[float, Integers, Callable[[], Trees]]]:
+    """Yield the cost and the answers of the first rounds of a model with leaves of few bits."""
+    # Once, because rounding the leaves does not change which one a sample comes to.
+    leaves = [[tree.leaves(bins) for tree in each] for each in model.rounds]
+    counts = [number for number in ROUNDS if number <= len(model.rounds)]
+    comparators = [len(_comparators(model.rounds[:count])) for count in counts]
+    largest = max(float(np.abs(tree.value).max()) for each in model.rounds for tree in each)
+    for num_bits, clip in itertools.product(LEAF_BITS, CLIPS):
+        half = 1 << num_bits - 1
+        step = clip * largest / (half - 0.5)
+        rounds = [[_rounded(tree, step, half) for tree in each] for each in model.rounds]
+        start = np.rint(model.base / step).astype(np.int64)
+        added = [
+            np.stack([tree.value[leaf] for tree, leaf in zip(*each, strict=True)])
+            for each in zip(rounds, leaves, strict=True)
+        ]
+        scores = start[:, None] + np.cumsum(added, axis=0)
+        costs = np.cumsum([sum(_cost(tree, model.depth) for tree in each) for each in rounds])
+        for count, compared in zip(counts, comparators, strict=True):
+            make = functools.partial(_circuit, model, rounds[:count], start)
+            cost = COMPARATOR_COST * compared + costs[count - 1]
+            yield float(cost), _classes(scores[count - 1]), make
+
+
+def _circuit(model: _Model, rounds: Sequence[Sequence[Tree]], base: Integers) -> Trees:
+    trees = [list(own) for own in zip(*rounds, strict=True)]
+    return Trees(model.encoder, trees, base, model.num_classes)
+
+
+def _classes(scores: Integers) -> Integers:
+    """Return the class of each sample, the lowest on a tie."""
+    return (scores[0] < 0).astype(np.int64) if len(scores) == 1 else scores.argmax(axis=0)
+
+
+def _comparators(trees: Iterable[Iterable[Tree]]) -> set[tuple[int, int]]:
+    return {
+        (int(tree.feature[node]), int(tree.bin[node]))
+        for each in trees
+        for tree in each
+        for node in np.flatnonzero((tree.feature >= 0) & (tree.bin < NEVER))
+    }
 
 
 def _tree(nodes: Any) -> Tree:
@@ -212,19 +247,14 @@ def _tree(nodes: Any) -> Tree:
     )
 
 
-def _rounded(tree: Tree, step: float) -> Tree:
-    value = np.rint(tree.value / step).astype(np.int64)
-    return Tree(tree.feature, tree.bin, tree.left, tree.right, tree.missing_left, value)
+def _rounded(tree: Tree, step: float, half: int) -> Tree:
+    value = np.clip(np.rint(tree.value / step), -half, half - 1)
+    return replace(tree, value=value.astype(np.int64))
 
 
-def _cost(trees: Trees, depth: int) -> float:
-    leaves = [np.ptp(tree.value[tree.feature < 0]) for each in trees.trees for tree in each]
-    bits = np.array([int(width).bit_length() for width in leaves])
-    return float(
-        COMPARATOR_COST * len(trees.comparators)
-        + TREE_COST[depth] * bits.sum()
-        + ADDER_COST * (bits + 1).sum()
-    )
+def _cost(tree: Tree, depth: int) -> float:
+    num_bits = int(np.ptp(tree.value[tree.feature < 0])).bit_length()
+    return TREE_COST[depth] * num_bits + (ADDER_COST * (num_bits + 1) if num_bits else 0.0)
 
 
 def write_trees(trees: Trees, path: Path, *, missing: bool) -> None:
