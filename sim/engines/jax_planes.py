@@ -1,9 +1,11 @@
-"""The JAX engine: bit planes, a chunk of gates of one level at a time, on whatever JAX runs on.
+"""The JAX engine: bit planes, a chunk of functions of one level at a time, wherever JAX runs.
 
-It computes what :meth:`trilut.circuit.netlist.Netlist.evaluate` computes. All shapes are rounded up
-to powers of two, so that JAX compiles for a few sizes of netlists and not for each one.
+It computes what :meth:`trilut.circuit.netlist.Netlist.evaluate` computes: every wire of a gate is a
+function of up to six wires, and a wire is a plane. All shapes are rounded up to powers of two, so
+that JAX compiles for a few sizes of netlists and not for each one.
 """
 
+import dataclasses
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -13,8 +15,10 @@ import numpy as np
 from jax import Array, lax
 from numpy.typing import NDArray
 
+from trilut.circuit.kinds import Kind
 from trilut.circuit.netlist import Netlist
-from trilut.circuit.reach import level_gates, ternary_tables
+from trilut.circuit.wires import NO_WIRE, Wires, lower, output_terms
+from trilut.sim.engines.planes import lut
 
 __all__ = ["evaluator"]
 
@@ -22,37 +26,45 @@ _MAX_CHUNK = 1024
 
 
 class _Chunks(NamedTuple):
-    """Gates in evaluation order, as many of one level in each chunk; the rest write to a spare net.
+    """Functions in evaluation order, those of a chunk of one level; the rest write to a spare wire.
 
     Parameters
     ----------
-    a, b, result : int32 array [chunk, gate]
-        Nets.
-    table : int8 array [chunk, gate, row]
-        Nine rows for each gate.
+    inputs : int32 array [chunk, function, input]
+        Wires.
+    result : int32 array [chunk, function]
+        Wires.
+    table : uint32 array [chunk, function, 2]
+        The low and the high half of each table.
     """
 
-    a: Array
-    b: Array
+    inputs: Array
     result: Array
     table: Array
 
 
 def evaluator(netlist: Netlist) -> Callable[[NDArray[np.int8]], NDArray[np.int8]]:
     """Return a function from valid trits [sample, input] to outputs [sample, output]."""
-    num_nets = _rounded(netlist.num_nets + 1)
-    chunks = _chunked(netlist, spare=num_nets - 1)
-    outputs = jnp.asarray(netlist.outputs, dtype=jnp.int32)
+    # Trits that no encoder would make are inputs too.
+    netlist = dataclasses.replace(netlist, encoder=None)
+    wires = lower(netlist)
+    num_wires = _rounded(wires.num_wires + 1)
+    chunks = _chunked(netlist, wires, spare=num_wires - 1)
+    wire, weight, base = output_terms(netlist, wires)
+    read = jnp.asarray(wire.ravel(), dtype=jnp.int32)
+    is_trit = np.flatnonzero(netlist.kinds[: netlist.num_inputs] == Kind.TRIT)
+    first = wires.first[: netlist.num_inputs]
 
     def run(trits: NDArray[np.int8]) -> NDArray[np.int8]:
         num_words = _rounded(-(-len(trits) // 32))
-        planes = np.zeros((num_nets, 2, num_words), dtype=np.uint32)
-        planes[: netlist.num_inputs, 0] = _packed(trits.T > 0, num_words)
-        planes[: netlist.num_inputs, 1] = _packed(trits.T < 0, num_words)
-        words = np.asarray(_run(jnp.asarray(planes), chunks, outputs))
+        planes = np.zeros((num_wires, num_words), dtype=np.uint32)
+        planes[first] = _packed(trits.T > 0, num_words)
+        planes[first[is_trit] + 1] = _packed(trits.T[is_trit] < 0, num_words)
+        words = np.asarray(_run(jnp.asarray(planes), chunks, read))
         octets = np.ascontiguousarray(words).astype("<u4", copy=False).view(np.uint8)
-        bits = np.unpackbits(octets, axis=2, count=len(trits), bitorder="little").view(np.int8)
-        return (bits[:, 0] - bits[:, 1]).T
+        bits = np.unpackbits(octets, axis=1, count=len(trits), bitorder="little").view(np.int8)
+        terms = bits.reshape(*wire.shape, -1) * weight[:, :, None].astype(np.int8)
+        return (terms.sum(axis=1, dtype=np.int8) + base[:, None].astype(np.int8)).T
 
     return run
 
@@ -68,49 +80,47 @@ def _packed(bits: NDArray[np.bool_], num_words: int) -> NDArray[np.uint32]:
     return octets.view("<u4")
 
 
-def _chunked(netlist: Netlist, *, spare: int) -> _Chunks:
-    levels = level_gates(netlist)
-    widest = max((len(gates) for gates in levels), default=1)
-    size = min(_rounded(widest), _MAX_CHUNK)
-    parts = [
-        gates[start : start + size] for gates in levels for start in range(0, len(gates), size)
-    ]
-    gate = np.full((_rounded(len(parts)), size), -1)
-    for row, part in zip(gate, parts, strict=False):
+def _chunked(netlist: Netlist, wires: Wires, *, spare: int) -> _Chunks:
+    nets = np.repeat(np.arange(netlist.num_nets), np.diff(wires.first))[wires.num_input_wires :]
+    levels = netlist.levels[nets]
+    order = np.argsort(levels, kind="stable")
+    by_level = np.split(order, np.flatnonzero(np.diff(levels[order])) + 1)
+    size = min(_rounded(max(map(len, by_level))), _MAX_CHUNK)
+    parts = [part[start : start + size] for part in by_level for start in range(0, len(part), size)]
+    function = np.full((_rounded(len(parts)), size), -1)
+    for row, part in zip(function, parts, strict=False):
         row[: len(part)] = part
-    is_gate = gate >= 0
-    table = np.zeros((*gate.shape, 9), dtype=np.int8)
-    table[is_gate] = ternary_tables(netlist)[gate[is_gate]]
-    nets = np.full((3, *gate.shape), spare, dtype=np.int32)
-    nets[0, is_gate] = netlist.a[gate[is_gate]]
-    nets[1, is_gate] = netlist.b[gate[is_gate]]
-    nets[2, is_gate] = netlist.num_inputs + gate[is_gate]
-    a, b, result = map(jnp.asarray, nets)
-    return _Chunks(a, b, result, jnp.asarray(table))
+    has = function >= 0
+    num_inputs = max(1, int((wires.inputs != NO_WIRE).sum(axis=1).max(initial=0)))
+    inputs = np.full((*function.shape, num_inputs), spare, dtype=np.int32)
+    # What is not there is read as any wire: the upper rows of a table repeat the lower ones.
+    inputs[has] = np.maximum(wires.inputs[function[has], :num_inputs], 0)
+    result = np.full(function.shape, spare, dtype=np.int32)
+    result[has] = wires.num_input_wires + function[has]
+    table = np.zeros((*function.shape, 2), dtype=np.uint32)
+    table[has] = _repeated(wires)[function[has]].astype("<u8").view("<u4").reshape(-1, 2)
+    return _Chunks(jnp.asarray(inputs), jnp.asarray(result), jnp.asarray(table))
+
+
+def _repeated(wires: Wires) -> NDArray[np.uint64]:
+    """Return tables of 64 rows that do not look at inputs which are not there."""
+    table = wires.on.copy()
+    for place, wire in enumerate(wires.inputs.T):
+        table |= np.where(wire == NO_WIRE, table << np.uint64(1 << place), np.uint64(0))
+    return table
 
 
 @jax.jit
 def _run(planes: Array, chunks: _Chunks, outputs: Array) -> Array:
-    """Evaluate planes [net, (plus, minus), word]; return those of the outputs."""
+    """Evaluate planes [wire, word]; return those of the outputs."""
 
     def step(planes: Array, chunk: _Chunks) -> tuple[Array, None]:
-        a, b = _indicators(planes[chunk.a]), _indicators(planes[chunk.b])
-        rows = [left & right for left in a for right in b]
-        computed = [_either(rows, chunk.table, value) for value in (1, -1)]
-        return planes.at[chunk.result].set(jnp.stack(computed, axis=1)), None
+        inputs = [planes[wire] for wire in chunk.inputs.T]
+
+        def row(number: int) -> Array:
+            bit = chunk.table[:, number // 32] >> jnp.uint32(number % 32) & jnp.uint32(1)
+            return (jnp.uint32(0) - bit)[:, None]
+
+        return planes.at[chunk.result].set(lut(row, inputs)), None
 
     return lax.scan(step, planes, chunks)[0][outputs]
-
-
-def _indicators(planes: Array) -> tuple[Array, Array, Array]:
-    """Return where nets [net, (plus, minus), word] are −1, 0 and +1."""
-    plus, minus = planes[:, 0], planes[:, 1]
-    return minus, ~(plus | minus), plus
-
-
-def _either(rows: list[Array], table: Array, value: int) -> Array:
-    """Return where the row of the table that occurs has a value."""
-    result = jnp.zeros_like(rows[0])
-    for number, row in enumerate(rows):
-        result = result | jnp.where((table[:, number] == value)[:, None], row, jnp.uint32(0))
-    return result

@@ -25,6 +25,9 @@ struct program {
     const uint32_t *runs, *operands;
     const int32_t *inputs;
     const uint32_t *outputs;
+    const uint64_t *bits;       /* [input / 64]; the inputs that are bits, one bit each */
+    const int64_t *num_scores;  /* [output]; planes of a score, -1 for others; may be NULL */
+    const int64_t *lowest;      /* [output]; of a score */
 };
 
 struct encoder {
@@ -38,9 +41,16 @@ struct encoder {
     const uint64_t *missing_mask;                    /* [trit]; 0: UNKNOWN, else FALSE */
 };
 
+/* A class adds its outputs up in parts: trits, two planes each, then single planes that count 1, 2,
+ * 4 and 8. */
+enum { PARTS = 5 };
+
 struct head {
     int64_t num_classes, abstain_margin;
     const int64_t *first_output; /* [class + 1] */
+    const int64_t *base;         /* [class]; what a class has if no plane is set */
+    const int64_t *first_plane;  /* [PARTS * class + 1] */
+    const uint32_t *planes;
 };
 
 enum source_kind { TRITS, FLOAT64, FLOAT32, UINT8, INT64 };
@@ -84,8 +94,46 @@ PLANE_KERNELS(KERNEL)
 #undef bm
 #undef KERNEL
 
+/* A table of up to six inputs: all functions of the first two, of which every four rows of the table
+ * are one, then a tree of choices by the others. */
+static inline __attribute__((always_inline)) void look_up(vector *planes, const uint32_t *operand,
+                                                          uint32_t count, int num_inputs)
+{
+    const vector zero = {0}, one = ~zero;
+    for (const uint32_t *end = operand + 3 * (size_t)count; operand < end; operand += 9) {
+        uint64_t table = operand[7] | (uint64_t)operand[8] << 32;
+        for (int i = 0; i < VECTORS; i++) {
+            vector a = planes[(size_t)operand[0] * VECTORS + i];
+            vector b = planes[(size_t)operand[1] * VECTORS + i];
+            vector pairs[16] = {zero,   ~(a | b),  a & ~b, ~b,     ~a & b, ~a,    a ^ b, ~(a & b),
+                                a & b,  ~(a ^ b),  a,      a | ~b, b,      ~a | b, a | b, one};
+            vector part[16];
+            for (int j = 0; j < 1 << (num_inputs - 2); j++)
+                part[j] = pairs[table >> 4 * j & 15];
+            for (int input = 2; input < num_inputs; input++) {
+                vector x = planes[(size_t)operand[input] * VECTORS + i];
+                for (int j = 0; j < 1 << (num_inputs - 1 - input); j++)
+                    part[j] = part[2 * j] ^ (x & (part[2 * j] ^ part[2 * j + 1]));
+            }
+            planes[(size_t)operand[6] * VECTORS + i] = part[0];
+        }
+    }
+}
+
+#define LUT(num_inputs)                                                                 \
+    static void lut_##num_inputs(vector *planes, const uint32_t *operand, uint32_t count) \
+    {                                                                                   \
+        look_up(planes, operand, count, num_inputs);                                    \
+    }
+LUT(3)
+LUT(4)
+LUT(5)
+LUT(6)
+#undef LUT
+
 #define KERNEL(number, expression) kernel_##number,
-static void (*const kernels[])(vector *, const uint32_t *, uint32_t) = {PLANE_KERNELS(KERNEL)};
+static void (*const kernels[])(vector *, const uint32_t *, uint32_t) = {
+    PLANE_KERNELS(KERNEL) lut_3, lut_4, lut_5, lut_6};
 #undef KERNEL
 
 static void run_gates(const struct program *program, uint64_t *planes)
@@ -210,6 +258,7 @@ static int pack_trits(const struct program *program, const int8_t *samples, int 
             uint64_t plus[64] = {0}, minus[64] = {0};
             int columns = width - first < 64 ? (int)(width - first) : 64;
             uint64_t all = columns < 64 ? (1ull << columns) - 1 : ~0ull;
+            uint64_t bits = program->bits[first / 64];
             int rows = count - 64 * word < 64 ? count - 64 * word : 64;
             for (int row = 0; row < rows; row++) {
                 const int8_t *x = samples + (64 * word + row) * width + first;
@@ -223,8 +272,7 @@ static int pack_trits(const struct program *program, const int8_t *samples, int 
                 plus[row] = above(x, 0);
                 minus[row] = ~not_minus & all;
                 wrong |= above(x, 1) | ~above(x, -2);
-                if (is_binary)
-                    wrong |= (not_minus & ~plus[row]) & all;
+                wrong |= not_minus & ~plus[row] & bits;
             }
             transpose(plus);
             if (!is_binary)
@@ -471,6 +519,24 @@ static void write_trits(uint64_t plus, uint64_t minus, int columns, int8_t *outp
     }
 }
 
+/* Write over the outputs that are scores. */
+static void unpack_scores(const struct program *program, const uint64_t *planes, int count,
+                          int8_t *outputs)
+{
+    int64_t width = program->num_outputs;
+    for (int64_t output = 0; program->num_scores && output < width; output++) {
+        if (program->num_scores[output] < 0)
+            continue;
+        const uint64_t *plane = planes + (size_t)program->outputs[output] * WORDS;
+        for (int row = 0; row < count; row++) {
+            int64_t value = program->lowest[output];
+            for (int64_t bit = 0; bit < program->num_scores[output]; bit++)
+                value += (int64_t)(plane[bit * WORDS + row / 64] >> row % 64 & 1) << bit;
+            outputs[row * width + output] = (int8_t)value;
+        }
+    }
+}
+
 static void unpack_trits(const struct program *program, const uint64_t *planes, int count,
                          int8_t *outputs)
 {
@@ -494,11 +560,18 @@ static void unpack_trits(const struct program *program, const uint64_t *planes, 
         }
 }
 
-/* From planes to scores: vertical counters, bit k of the sums of 256 samples in one vector.
+static void unpack_outputs(const struct program *program, const uint64_t *planes, int count,
+                           int8_t *outputs)
+{
+    unpack_trits(program, planes, count, outputs);
+    unpack_scores(program, planes, count, outputs);
+}
+
+/* From planes to scores of classes: vertical counters, bit k of the sums of 256 samples in one
+ * vector.
  *
- * Plus counts as one, and so does not-minus: the sum is the score plus the size of the group. With
- * plus only, twice the sum is the score plus the size, as if UNKNOWN were FALSE; a binary group has
- * no UNKNOWN. */
+ * Plus of a trit counts as one, and so does not-minus: the sum is that of the trits plus their
+ * number. A bit is single: twice plus is the bit plus one, as if UNKNOWN were FALSE. */
 
 enum { MAX_BITS = 40 };
 
@@ -521,14 +594,13 @@ static void count_up(vector counter[MAX_BITS], int bit, vector carry)
 }
 
 /* Harley and Seal: eight planes become one carry of weight eight. */
-static void count_planes(const struct program *program, const vector *planes, int64_t first,
-                         int64_t last, int plus_only, int i, vector counter[MAX_BITS])
+static void count_planes(const uint32_t *plane, const vector *planes, int64_t first, int64_t last,
+                         int is_single, int i, vector counter[MAX_BITS])
 {
-    const uint32_t *output = program->outputs;
     vector ones = {0}, twos = {0}, fours = {0}, eights, two_a, two_b, four_a, four_b;
     memset(counter, 0, MAX_BITS * sizeof *counter);
-#define PLUS(number) planes[(size_t)output[first + number] * VECTORS + i]
-#define NOT_MINUS(number) ~planes[((size_t)output[first + number] + 1) * VECTORS + i]
+#define PLUS(number) planes[(size_t)plane[first + number] * VECTORS + i]
+#define NOT_MINUS(number) ~planes[((size_t)plane[first + number] + 1) * VECTORS + i]
 #define ADD_EIGHT(a, b, c, d, e, f, g, h) \
     add(&ones, &two_a, a, b);             \
     add(&ones, &two_b, c, d);             \
@@ -538,7 +610,7 @@ static void count_planes(const struct program *program, const vector *planes, in
     add(&twos, &four_b, two_a, two_b);    \
     add(&fours, &eights, four_a, four_b); \
     count_up(counter, 3, eights)
-    if (plus_only) {
+    if (is_single) {
         for (; last - first >= 8; first += 8) {
             ADD_EIGHT(PLUS(0), PLUS(1), PLUS(2), PLUS(3), PLUS(4), PLUS(5), PLUS(6), PLUS(7));
         }
@@ -551,7 +623,7 @@ static void count_planes(const struct program *program, const vector *planes, in
     vector rest[8] = {{0}};
     for (int filled = 0; first < last; first++) {
         rest[filled++] = PLUS(0);
-        if (!plus_only)
+        if (!is_single)
             rest[filled++] = NOT_MINUS(0);
     }
     ADD_EIGHT(rest[0], rest[1], rest[2], rest[3], rest[4], rest[5], rest[6], rest[7]);
@@ -560,31 +632,52 @@ static void count_planes(const struct program *program, const vector *planes, in
     counter[2] = fours;
 }
 
-static void sum_group(const struct program *program, const uint64_t *planes, int64_t first,
-                      int64_t last, int plus_only, int32_t sums[STEP])
+/* Add to the sums how many of some planes are set, or of the planes of some trits, times a power of
+ * two. */
+static void add_planes(const uint32_t *plane, const uint64_t *planes, int64_t first, int64_t last,
+                       int is_single, int shift, int32_t sums[STEP])
 {
-    int64_t size = last - first;
+    int64_t most = (last - first) * (is_single ? 1 : 2);
     int num_bits = 0;
-    int factor = plus_only ? 2 : 1;
-    while (size * 2 / factor >> num_bits)
+    while (most >> num_bits)
         num_bits++;
-    for (int i = 0; i < VECTORS; i++) {
+    for (int i = 0; i < VECTORS && most; i++) {
         vector counter[MAX_BITS];
-        count_planes(program, (const vector *)planes, first, last, plus_only, i, counter);
+        count_planes(plane, (const vector *)planes, first, last, is_single, i, counter);
         for (int part = 0; part < 4; part++) {
             int32_t *sum = sums + 256 * i + 64 * part;
-            for (int sample = 0; sample < 64; sample++)
-                sum[sample] = (int32_t)-size;
             for (int bit = 0; bit < num_bits; bit++) {
                 uint64_t word = counter[bit][part];
                 for (int half = 0; half < 2; half++, word >>= 32) {
                     uint32_t bits = (uint32_t)word;
                     for (int sample = 0; sample < 32; sample++)
-                        sum[32 * half + sample] += (int32_t)((bits >> sample & 1) << bit) * factor;
+                        sum[32 * half + sample] += (int32_t)((bits >> sample & 1) << (bit + shift));
                 }
             }
         }
     }
+}
+
+static void sum_class(const struct head *head, const uint64_t *planes, int64_t class,
+                      int32_t sums[STEP])
+{
+    for (int sample = 0; sample < STEP; sample++)
+        sums[sample] = (int32_t)head->base[class];
+    for (int part = 0; part < PARTS; part++) {
+        const int64_t *first = head->first_plane + PARTS * class + part;
+        int shift = part ? part - 1 : 0;
+        add_planes(head->planes, planes, first[0], first[1], part > 0, shift, sums);
+    }
+}
+
+/* The least that a class can have: UNKNOWN as FALSE. */
+static void sum_lowest(const struct program *program, const struct head *head,
+                       const uint64_t *planes, int64_t class, int32_t sums[STEP])
+{
+    int64_t first = head->first_output[class], last = head->first_output[class + 1];
+    for (int sample = 0; sample < STEP; sample++)
+        sums[sample] = (int32_t)(first - last);
+    add_planes(program->outputs, planes, first, last, 1, 1, sums);
 }
 
 struct decision {
@@ -613,12 +706,10 @@ static void decide(const struct program *program, const struct head *head, const
         d->best[i] = d->second[i] = d->most[i] = d->others[i] = INT32_MIN;
         d->chosen[i] = 0;
     }
-    int is_binary = program->planes_per_net == 1;
     for (int64_t class = 0; class < head->num_classes; class++) {
-        int64_t first = head->first_output[class], last = head->first_output[class + 1];
-        sum_group(program, planes, first, last, is_binary, d->sums);
+        sum_class(head, planes, class, d->sums);
         if (batch->certain) {
-            sum_group(program, planes, first, last, 1, d->lowest);
+            sum_lowest(program, head, planes, class, d->lowest);
             bound(d);
         }
         for (int i = 0; i < STEP; i++) {
@@ -667,7 +758,7 @@ int64_t trilut_run(const struct program *program, const struct encoder *encoder,
         }
         run_gates(program, planes);
         if (batch->outputs)
-            unpack_trits(program, planes, count, batch->outputs + sample * program->num_outputs);
+            unpack_outputs(program, planes, count, batch->outputs + sample * program->num_outputs);
         if (batch->scores)
             decide(program, head, planes, batch, sample, count, &workspace->decision);
     }

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trilut.circuit.encoder import Encoder, FeatureVectors
-from trilut.circuit.head import Decisions
+from trilut.circuit.head import Decisions, Head
+from trilut.circuit.kinds import Kind
 from trilut.circuit.netlist import Netlist
 from trilut.sim.engines import bitplanes, native
 from trilut.sim.engines.native import SourceKind
@@ -64,13 +65,13 @@ class NumpyMachine:
         self.program = program
         self._encoder = netlist.encoder
         self._head = netlist.head
-        self._legal = (-1, 1) if netlist.valence == 2 else (-1, 0, 1)
+        self._is_bit = netlist.kinds[: netlist.num_inputs] == Kind.BIT
         words = _NUMPY_BYTES // (8 * max(1, program.num_planes))
         self.step = min(max(64 * words, 64), _NUMPY_STEP)
 
     def evaluate(self, trits: NDArray[np.int8], outputs: NDArray[np.int8]) -> bool:
         """Set the outputs of some samples; return whether their trits are truth values."""
-        if not np.isin(trits, self._legal).all():
+        if not np.isin(trits, Kind.TRIT.values).all() or np.any(trits[:, self._is_bit] == 0):
             return False
         for start in range(0, len(trits), self.step):
             part = slice(start, start + self.step)
@@ -111,6 +112,13 @@ class NativeMachine:
         self._num_outputs = len(netlist.outputs)
         inputs = program.inputs.astype(np.int64)
         inputs[inputs == NO_PLANE] = -1
+        scores = {}
+        if program.scores is not None:
+            has = program.scores.is_score
+            scores = {
+                "num_scores": np.where(has, program.scores.widths, -1),
+                "lowest": program.scores.lowest,
+            }
         self._struct = _Struct(
             native.Program,
             planes_per_net=program.planes_per_net,
@@ -121,6 +129,8 @@ class NativeMachine:
             operands=program.operands,
             inputs=inputs.astype(np.int32),
             outputs=program.outputs,
+            bits=_as_words(netlist.kinds[: netlist.num_inputs] == Kind.BIT),
+            **scores,
         )
         self._from_values: _Struct | None = None
         self._from_integers: _Struct | None = None
@@ -135,12 +145,7 @@ class NativeMachine:
                 self._from_octets = _encoder_struct(netlist.encoder, program, octets)
         self._head = None
         if netlist.head is not None:
-            self._head = _Struct(
-                native.Head,
-                num_classes=len(netlist.head.classes),
-                abstain_margin=netlist.head.abstain_margin,
-                first_output=np.cumsum([0, *netlist.head.group_sizes]),
-            )
+            self._head = _head_struct(netlist.head, program)
         self._local = threading.local()
 
     def evaluate(self, trits: NDArray[np.int8], outputs: NDArray[np.int8]) -> bool:
@@ -331,6 +336,46 @@ def _encoder_struct(encoder: Encoder, program: Program, levels: _Levels) -> _Str
         high_mask=_mask(high <= levels.highest[trits]),
         missing_mask=_mask(encoder.missing[trits] == -1),
     )
+
+
+# Trits, then planes that count 1, 2, 4 and 8; mirrors PARTS of the kernel.
+_TRITS, _ONES, _TWOS, _NUM_PARTS = 0, 1, 2, 5
+
+
+def _head_struct(head: Head, program: Program) -> _Struct:
+    """Describe a head to the kernel: the planes of each class, by what they count."""
+    num_classes = len(head.classes)
+    group = np.repeat(np.arange(num_classes), head.group_sizes)
+    is_score = np.zeros(len(group), dtype=np.bool_)
+    widths, lowest = 0 * group, np.full(len(group), -1)
+    if program.scores is not None:
+        is_score, widths = program.scores.is_score, program.scores.widths
+        lowest[is_score] = program.scores.lowest[is_score]
+    plain = np.flatnonzero(~is_score)
+    parts = [group[plain] * _NUM_PARTS + (_TRITS if program.planes_per_net == 2 else _TWOS)]
+    planes = [program.outputs[plain]]
+    for bit in range(_NUM_PARTS - _ONES):
+        wide = np.flatnonzero(widths > bit)
+        parts.append(group[wide] * _NUM_PARTS + _ONES + bit)
+        planes.append(program.outputs[wide] + np.uint32(bit))
+    part = np.concatenate(parts)
+    order = np.argsort(part, kind="stable")
+    return _Struct(
+        native.Head,
+        num_classes=num_classes,
+        abstain_margin=head.abstain_margin,
+        first_output=np.cumsum([0, *head.group_sizes]),
+        base=np.bincount(group, lowest, num_classes).astype(np.int64),
+        first_plane=np.searchsorted(part[order], np.arange(num_classes * _NUM_PARTS + 1)),
+        planes=np.concatenate(planes)[order],
+    )
+
+
+def _as_words(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    octets = np.zeros(-(-len(bits) // 64) * 8, dtype=np.uint8)
+    packed = np.packbits(bits, bitorder="little")
+    octets[: len(packed)] = packed
+    return octets.view("<u8")
 
 
 def _mask(condition: NDArray[np.bool_]) -> NDArray[np.uint64]:

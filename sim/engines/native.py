@@ -58,6 +58,7 @@ class Program(_Structure):
     _fields_ = (
         *((name, _INT) for name in ("planes_per_net", "num_runs", "num_inputs", "num_outputs")),
         *((name, _POINTER) for name in ("runs", "operands", "inputs", "outputs")),
+        *((name, _POINTER) for name in ("bits", "num_scores", "lowest")),
     )
 
 
@@ -76,7 +77,10 @@ class Encoder(_Structure):
 class Head(_Structure):
     """Mirror of ``struct head``."""
 
-    _fields_ = (("num_classes", _INT), ("abstain_margin", _INT), ("first_output", _POINTER))
+    _fields_ = (
+        *((name, _INT) for name in ("num_classes", "abstain_margin")),
+        *((name, _POINTER) for name in ("first_output", "base", "first_plane", "planes")),
+    )
 
 
 class Batch(_Structure):

@@ -7,7 +7,7 @@ and its neighbour, number ^ 1. To negate an operand is to name its other plane, 
 operands is free, so 512 functions of two trits are only 102 up to these: one *kernel* each.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType
@@ -16,7 +16,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Kernel", "PlaneFunctions", "binary_functions", "kernels", "ternary_functions"]
+__all__ = [
+    "FIRST_LUT",
+    "Kernel",
+    "PlaneFunctions",
+    "binary_functions",
+    "kernels",
+    "lut",
+    "ternary_functions",
+]
+
+FIRST_LUT = 118
+"""The number of the kernel of LUTs of three inputs; those of four, five and six are the next."""
 
 # For the rows where it is true: the operations that an expression takes, and the expression.
 _Table = dict[int, tuple[int, str]]
@@ -166,8 +177,28 @@ def binary_functions() -> PlaneFunctions:
 
 
 def kernels() -> tuple[Kernel, ...]:
-    """Return all kernels; instructions name them by their index."""
-    return _ternary()[0] + _binary()[0]
+    """Return all kernels of two operands; instructions name them by their index."""
+    both = _ternary()[0] + _binary()[0]
+    assert len(both) == FIRST_LUT
+    return both
+
+
+def lut(bits: Callable[[int], Any], inputs: Sequence[Any]) -> Any:
+    """Look up a table over anything that has ``& ^``, such as arrays of words, by halving it.
+
+    Parameters
+    ----------
+    bits : callable
+        Gives the value of a row of the table, for all samples.
+    inputs : sequence
+        The inputs; input k is bit k of a row.
+    """
+    if not inputs:
+        return bits(0)
+    *rest, last = inputs
+    half = 1 << len(rest)
+    low, high = lut(bits, rest), lut(lambda row: bits(row + half), rest)
+    return low ^ (last & (low ^ high))
 
 
 @cache

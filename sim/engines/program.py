@@ -3,6 +3,9 @@
 Nothing is compiled for a netlist: its gates are sorted by level and by what they compute, so that
 one kernel runs over many gates, and planes that nobody reads any more are given to later gates, so
 that the planes in use stay in the cache.
+
+Two-input gates have instructions of two operands, written here. Circuits of other gates are lowered
+to functions of up to six wires; :mod:`trilut.sim.engines.lut_program` writes their instructions.
 """
 
 import dataclasses
@@ -13,10 +16,18 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from trilut.circuit.kinds import NO_NET
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
 from trilut.circuit.reach import level_gates
-from trilut.sim.engines.planes import PlaneFunctions, binary_functions, ternary_functions
+from trilut.circuit.wires import lower
+from trilut.sim.engines.lut_program import LUT_ROWS, Layout, Scores, lut_instructions
+from trilut.sim.engines.planes import (
+    FIRST_LUT,
+    PlaneFunctions,
+    binary_functions,
+    ternary_functions,
+)
 
 __all__ = ["NO_PLANE", "Program"]
 
@@ -41,14 +52,19 @@ class Program:
     num_planes : int
         Number of planes that an interpreter must hold.
     runs : uint32 array [run, 2]
-        The kernel of each run of instructions, and their number.
-    operands : uint32 array [instruction, 3]
-        Planes: first operand, second operand, result. No instruction of a run reads a plane that
-        the same run, or its other half for the other plane of the same gates, writes.
+        The kernel of each run of instructions, and the number of their rows.
+    operands : uint32 array [row, 3]
+        A row for each instruction: the planes of the first operand, the second and the result; or
+        three rows for a LUT: six planes, those that it does not have any, then the plane of the
+        result and the low and the high half of its table. No instruction of a run reads a plane
+        that the same run, or its other half for the other plane of the same gates, writes.
     inputs : uint32 array [input]
         The plus plane of each input, or :data:`NO_PLANE`.
     outputs : uint32 array [output]
-        The plus plane of each output.
+        The plus plane of each output; of a score the plane of its lowest bit, and those of its
+        other bits stand behind it.
+    scores : Scores, optional
+        What outputs that are scores have; None if there are none.
     """
 
     planes_per_net: int
@@ -57,6 +73,7 @@ class Program:
     operands: NDArray[np.uint32]
     inputs: NDArray[np.uint32]
     outputs: NDArray[np.uint32]
+    scores: Scores | None = None
 
     @classmethod
     def of(cls, netlist: Netlist) -> Self:
@@ -64,8 +81,11 @@ class Program:
 
         The optimiser may not know the encoder: trits that no encoder would make are inputs too.
         """
-        bare = dataclasses.replace(netlist, encoder=None, head=None, provenance={})
-        return cls._of(optimize(bare).netlist)
+        if netlist.is_two_input:
+            bare = dataclasses.replace(netlist, encoder=None, head=None, provenance={})
+            return cls._of(optimize(bare).netlist)
+        # Scores need their head.
+        return cls._of_wires(dataclasses.replace(netlist, encoder=None, provenance={}))
 
     @classmethod
     def _of(cls, netlist: Netlist) -> Self:
@@ -83,10 +103,31 @@ class Program:
             outputs=planes[netlist.outputs].astype(np.uint32),
         )
 
+    @classmethod
+    def _of_wires(cls, netlist: Netlist) -> Self:
+        wires = lower(netlist)
+        chunks = list(_chunks(netlist, np.zeros(netlist.num_gates, dtype=np.int64)))
+        slots, num_slots = _slots(netlist, chunks)
+        layout = Layout.of(netlist, wires, slots, num_slots)
+        parts = [lut_instructions(netlist, wires, layout, gates) for gates in chunks]
+        parts.append(layout.complements(netlist))
+        return cls(
+            planes_per_net=layout.planes_per_net,
+            num_planes=layout.num_planes,
+            runs=_joined([runs for runs, _ in parts], 2),
+            operands=_joined([operands for _, operands in parts], 3),
+            inputs=np.where(slots >= 0, layout.first, NO_PLANE)[: netlist.num_inputs].astype(
+                np.uint32
+            ),
+            outputs=layout.first[netlist.outputs].astype(np.uint32),
+            scores=Scores.of(netlist, wires),
+        )
+
     @property
     def num_instructions(self) -> int:
         """Number of instructions: planes computed for each word of samples."""
-        return len(self.operands)
+        lengths = np.where(self.runs[:, 0] >= FIRST_LUT, LUT_ROWS, 1)
+        return int((self.runs[:, 1] // lengths).sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +168,7 @@ def _chunks(netlist: Netlist, order: Indices) -> Iterator[Indices]:
     """Give the gates in the order of computation, some of one level at a time."""
     for gates in level_gates(netlist):
         # Gates that share a run read their first operand in ascending order.
-        ordered = gates[np.lexsort((netlist.a[gates], order[gates]))]
+        ordered = gates[np.lexsort((netlist.sources[gates, 0], order[gates]))]
         yield from (ordered[start : start + _CHUNK] for start in range(0, len(gates), _CHUNK))
 
 
@@ -135,8 +176,8 @@ def _slots(netlist: Netlist, chunks: list[Indices]) -> tuple[Indices, int]:
     """Give each net a slot, -1 if nothing reads it; return them and how many there are."""
     last = np.full(netlist.num_nets, -1)
     for number, gates in enumerate(chunks):
-        last[netlist.a[gates]] = number
-        last[netlist.b[gates]] = number
+        sources = netlist.sources[gates]
+        last[sources[sources != NO_NET]] = number
     last[netlist.outputs] = len(chunks)
     # A gate that nobody reads still needs a place to write to.
     used = np.flatnonzero((last >= 0) | (np.arange(netlist.num_nets) >= netlist.num_inputs))

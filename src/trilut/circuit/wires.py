@@ -19,7 +19,7 @@ from trilut.circuit.netlist import Netlist
 from trilut.circuit.reach import reachable_rows
 from trilut.circuit.shapes import Shape, shapes_of
 
-__all__ = ["NO_WIRE", "Wires", "lower"]
+__all__ = ["NO_WIRE", "Wires", "lower", "output_terms"]
 
 Words = NDArray[np.uint64]
 
@@ -117,6 +117,30 @@ def lower(netlist: Netlist, rows: NDArray[np.bool_] | None = None) -> Wires:
     size = _ONE << (inputs != NO_WIRE).sum(axis=1).astype(np.uint64)
     every = np.where(size < _ROWS, (_ONE << (size % np.uint64(_ROWS))) - _ONE, ~np.uint64(0))
     return Wires(first, lowest, inputs, on & care & every, ~care & every)
+
+
+def output_terms(
+    netlist: Netlist, wires: Wires
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return what outputs are made of: base + Σ weight · wire.
+
+    Returns
+    -------
+    wire, weight : int64 array [output, term]
+        The wires, and what each counts; the weight is 0, and the wire any, where an output has
+        fewer.
+    base : int64 array [output]
+        The value of an output whose wires are all 0.
+    """
+    kinds = netlist.kinds[netlist.outputs, None]
+    place = np.arange(int(np.diff(wires.first)[netlist.outputs].max(initial=1)))
+    wire = wires.first[netlist.outputs, None] + place
+    weight = np.select(
+        [kinds == Kind.BIT, kinds == Kind.TRIT], [2 + 0 * place, 1 - 2 * place], 1 << place
+    )
+    has = wire < wires.first[netlist.outputs + 1, None]
+    base = np.where(kinds[:, 0] == Kind.BIT, -1, wires.lowest[netlist.outputs])
+    return np.where(has, wire, 0), np.where(has, weight, 0), base
 
 
 def _scores(

@@ -20,6 +20,7 @@ from trilut.circuit.monotone import is_monotone
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
 from trilut.circuit.origin import origin_facts
+from trilut.errors import NetlistError
 from trilut.identifier import check_identifier
 from trilut.interchange import c_parts
 from trilut.interchange.c_self_test import self_test
@@ -58,8 +59,13 @@ def c_files(
     Raises
     ------
     NetlistError
-        If the name is no plain identifier.
+        If the name is no plain identifier, or the circuit has other gates than two-input ones.
     """
+    if not netlist.is_two_input:
+        raise NetlistError(
+            f"Netlist {netlist.name!r} has other gates than two-input gates of one valence, and C "
+            "is written for these alone"
+        )
     # Program optimises for any trits.
     program = Program.of(optimize(netlist).netlist if optimized else netlist)
     source = _Source(netlist, check_identifier(name), program, compact)
