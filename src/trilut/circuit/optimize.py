@@ -6,6 +6,9 @@ on one input only is such a function of that input's root, and a constant is one
 gates absorb the functions of their inputs into their own table and are roots themselves. What no
 output needs is left out. Sweeps are repeated until nothing changes, because a smaller netlist has
 fewer rows that can occur.
+
+This is for two-input gates, half a million in seconds; :mod:`trilut.circuit.rewrite` sweeps over
+others.
 """
 
 import dataclasses
@@ -14,6 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from trilut.circuit import rewrite
+from trilut.circuit.kinds import MAX_WIRES
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.reach import (
     level_gates,
@@ -45,7 +50,12 @@ class Optimized:
     gates: tuple[int, ...]
 
 
-def optimize(netlist: Netlist, *, training_trits: NDArray[np.int8] | None = None) -> Optimized:
+def optimize(
+    netlist: Netlist,
+    *,
+    training_trits: NDArray[np.int8] | None = None,
+    cover: int | None = None,
+) -> Optimized:
     """Return a netlist with the same outputs for every input, with as few gates as are found.
 
     Parameters
@@ -55,13 +65,27 @@ def optimize(netlist: Netlist, *, training_trits: NDArray[np.int8] | None = None
     training_trits : int8 array [sample, input], optional
         Inputs after whose model to *lose* behaviour: rows that none of them causes are treated as
         free. The result agrees with the netlist on these inputs and may differ on others.
+    cover : int, optional
+        Absorb gates into those that read them while these read at most so many wires, 2…6. A
+        circuit of two-input gates becomes one of larger gates. Without it two-input gates stay
+        such, and others have up to six.
+
+    Raises
+    ------
+    ValueError
+        If gates may not have so many wires.
     """
+    if cover is not None and not 2 <= cover <= MAX_WIRES:
+        raise ValueError(f"Gates cover {cover} wires, expected 2…{MAX_WIRES}")
     counts = [netlist.num_gates]
     while len(counts) <= _MAX_SWEEPS:
         rows = reachable_rows(netlist)
         if training_trits is not None:
             rows &= observed_rows(netlist, training_trits)
-        swept = _sweep(netlist, ternary_rows(netlist, rows))
+        if netlist.is_two_input and cover is None:
+            swept = _sweep(netlist, ternary_rows(netlist, rows))
+        else:
+            swept = rewrite.sweep(netlist, rows, cover or MAX_WIRES)
         if swept.num_gates >= netlist.num_gates:
             break
         netlist = swept
