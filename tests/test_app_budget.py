@@ -119,8 +119,8 @@ def test_samples_limit_what_fills_a_part(monkeypatch):
     dataset = dataclasses.replace(load_dataset("moons"), name="table.csv")
     train_size = sized(lambda width: width, monkeypatch)
     layers, _ = fill_budget(Budget(100_000, "ecp5"), dataset, (40, 40), train_size)
-    # Eight samples for each gate of a layer.
-    assert layers == (2 * (len(dataset.train) // 16),) * 2
+    # Sixteen samples for each gate of a layer.
+    assert layers == (2 * (len(dataset.train) // 32),) * 2
 
 
 def test_budget_too_small_for_the_classes():

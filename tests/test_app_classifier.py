@@ -241,7 +241,7 @@ def test_effort_and_budget_are_those_of_the_command(monkeypatch):
 
     def search(dataset, output, variants, stage, *, abstain_margin, jobs):
         tried.extend(variants)
-        train_trial(dataset, trial := Trial(Path(output), variants[0]), abstain_margin)
+        trial = train_trial(dataset, abstain_margin, Trial(Path(output), variants[0]))
         return trial
 
     def layers(dataset, settings, budget, *, effort):

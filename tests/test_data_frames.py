@@ -180,6 +180,14 @@ def test_frame_that_cannot_be_used(frame, message):
         Dataset.from_frame(frame, "kind")
 
 
+def test_dates_that_are_asked_for():
+    frame = pandas.DataFrame(columns(30))
+    frame["day"] = pandas.to_datetime(frame["day"])
+    message = "The column 'day' of 'frame' holds dates, expected numbers; leave it out"
+    with pytest.raises(DataError, match=f"^{re.escape(message)}$"):
+        Dataset.from_arrays(frame, frame["kind"], feature_names=("mass", "day"))
+
+
 def test_two_features_of_one_name():
     frame = pandas.DataFrame(
         {"a": ["x", "y", "z"] * 10, "a=x": np.arange(30) / 7, "kind": np.arange(30) % 2}

@@ -20,9 +20,10 @@ _MAX_TRITS = 1500
 # what all of them together can be given in a minute.
 _GATES = {"quick": (40, 400), "normal": (100, 1040), "best": (100, 1040)}
 _FEW_CLASSES = 3
-# Fewer samples than these for each gate of a layer are learned by heart.
+# Fewer samples than these for each gate of a layer are learned by heart, and fewer than twice as
+# many if there are few classes.
 _SAMPLES_A_GATE = 8
-_LEAST_GATES = 8
+_LEAST_GATES = 5
 # With more gates the wires are searched for less often, which takes most of the time.
 _WIDE = 800
 # About a hundred times all samples, within bounds.
@@ -80,7 +81,8 @@ def _gates(num_samples: int, num_classes: int, effort: Effort) -> int:
 
 def learnable_gates(num_samples: int, num_classes: int) -> int:
     """Return how many gates of a layer for each class so many samples can teach."""
-    return max(_LEAST_GATES, num_samples // (_SAMPLES_A_GATE * num_classes))
+    samples = _SAMPLES_A_GATE * (2 if num_classes <= _FEW_CLASSES else 1)
+    return max(_LEAST_GATES, num_samples // (samples * num_classes))
 
 
 def _thresholds(num_samples: int, num_features: int) -> int:

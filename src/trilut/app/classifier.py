@@ -27,12 +27,13 @@ from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset
 from trilut.errors import FormatError, ToolError, TrilutError
 from trilut.measure.matching import frame_features
-from trilut.training import TrainingConfig, TrainingResult
+from trilut.training import TrainingConfig
 from trilut.training.settings.tables import Effort, table_variants
 
 if TYPE_CHECKING:
     from trilut.hdl import Design, HardwareOptions
     from trilut.report.synthesis import SynthesisReport
+    from trilut.training import TrainingResult
     from trilut.verify import Verification
 
 __all__ = ["TrilutClassifier"]
@@ -221,7 +222,7 @@ class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             netlist = train(dataset, config, abstain_margin=self.abstain_margin).netlist
         else:
 
-            def train_size(layers: tuple[int, ...]) -> TrainingResult:
+            def train_size(layers: tuple[int, ...]) -> "TrainingResult":
                 sized = config.with_layers(layers)
                 return train(dataset, sized, abstain_margin=self.abstain_margin)
 

@@ -138,7 +138,9 @@ class Table:
                 f"{name!r}, expected a finite number, or nothing if it is missing"
             )
         if column.is_date:
-            raise DataError(f"The column {name!r} of {self.title!r} holds dates, expected numbers")
+            raise DataError(
+                f"The column {name!r} of {self.title!r} holds dates, expected numbers; leave it out"
+            )
         return Column(np.full(len(self), math.nan))
 
     def labels(self, name: str, expected: tuple[str, ...] | None = None) -> Column:

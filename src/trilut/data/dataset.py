@@ -180,7 +180,7 @@ class Dataset:
         x: ArrayLike,
         y: ArrayLike,
         *,
-        name: str = "(arrays)",
+        name: str | None = None,
         feature_names: Sequence[str] | None = None,
         weights: ArrayLike | None = None,
         validation: float = 0.2,
@@ -214,7 +214,7 @@ class Dataset:
             return cls.from_frame(
                 x,
                 np.asarray(y),
-                name=name,
+                name=name or "frame",
                 features=feature_names,
                 weights=weights,
                 validation=validation,
@@ -227,6 +227,7 @@ class Dataset:
             raise DataError(f"X has {values.shape[1]} features but {len(names)} names")
         classes, labels = as_labels(y, len(values))
         counted = None if weights is None else as_weights(weights, len(values))
+        name = name or "(arrays)"
         parts = _parts(name, labels, seed, validation, test, counted)
         train, held_back, tested = (
             Split(values[part], labels[part], None if counted is None else counted[part])
