@@ -88,7 +88,7 @@ class _Gate:
         for slot in reversed(range(len(self.sources))):
             low = np.where(self.care, self.table, 127).min(axis=slot)
             high = np.where(self.care, self.table, -128).max(axis=slot)
-            occurs = self.care.any(axis=slot)
+            occurs = np.asarray(self.care.any(axis=slot))
             if np.all((low == high) | ~occurs):
                 self.table, self.care = low, occurs
                 del self.sources[slot]
@@ -190,10 +190,11 @@ class _Sweep:
             sources[index, : len(own)] = own
             table[index, : values.size] = values.ravel()
         kinds = [gate.kind for gate in self.gates.values()]
+        outputs = [number[self.same.get(net, net)] for net in self.netlist.outputs.tolist()]
         return dataclasses.replace(
             self.netlist,
             table=table,
             sources=sources,
-            outputs=[number[self.same.get(net, net)] for net in self.netlist.outputs.tolist()],
+            outputs=np.array(outputs),
             kinds=np.concatenate([self.netlist.kinds[:num_inputs], kinds]).astype(np.int8),
         )
