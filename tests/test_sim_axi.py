@@ -12,6 +12,7 @@ from circuits import random_netlist
 from trilut import sim
 from trilut.errors import ToolError
 from trilut.hdl import HardwareOptions, write_verilog
+from trilut.sim.bench.drivers import two_drivers
 from trilut.sim import ViolationKind, stimulus, verify_rtl
 
 pytestmark = pytest.mark.sim
@@ -112,18 +113,60 @@ def test_wrong_designs_are_seen(built, tmp_path, name, seed):
     assert set(result.num_violations) & kinds if kinds else result.num_mismatches
 
 
-def test_two_drivers_are_an_error(tmp_path):
+def with_a_second_driver(tmp_path, wire):
     design = write_verilog(NET, tmp_path)
-    text = design.path.read_text()
     path = tmp_path / "two.v"
-    log = re.escape(str(tmp_path / "simulation" / "verilate.log"))
-    vectors = stimulus(NET, None, np.random.default_rng(0), num_random=10)
+    more = rf"\1 assign {wire} = 1'b0;"
+    path.write_text(re.sub(r"(\nmodule trilut_top\([^;]*;)", more, design.path.read_text()))
+    return dataclasses.replace(design, path=path)
+
+
+def test_two_drivers_of_a_part_of_a_wire_are_an_error(tmp_path):
+    path = tmp_path / "two.v"
     path.write_text(
-        re.sub(r"(\nmodule trilut_top\([^;]*;)", r"\1 assign out_margin[0] = 1'b0;", text)
+        "module m(input a, b, output [1:0] y); assign y[0] = a; assign y[0] = b; assign y[1] = a; "
+        "endmodule"
     )
+    log = re.escape(str(tmp_path / "verilate.log"))
     with pytest.raises(
         ToolError,
         match=r"^verilator warns in step 'verilate': design.v:\d+:\d+: Bit \[0\] of signal "
-        rf"'(trilut_top\.)?out_margin' have multiple combinational drivers; log: '{log}'$",
+        rf"'(m\.)?y' have multiple combinational drivers; log: '{log}'$",
     ):
-        verify_rtl(NET, dataclasses.replace(design, path=path), vectors, out=tmp_path)
+        sim.find_simulator("verilator").translate(path, "m", tmp_path, timeout=60.0)
+
+
+@pytest.mark.parametrize("wire", ["out_unknown", "out_valid", "out_margin[0]"])
+def test_a_constant_beside_another_driver_is_an_error(tmp_path, wire):
+    # Verilator would take the constant alone, and say nothing.
+    design = with_a_second_driver(tmp_path, wire)
+    vectors = stimulus(NET, None, np.random.default_rng(0), num_random=10)
+    with pytest.raises(
+        ToolError,
+        match=f"^Wire '{wire.removesuffix('[0]')}' of module 'trilut_top' has two drivers, of which verilator would "
+        "take one$",
+    ):
+        verify_rtl(NET, design, vectors, out=tmp_path)
+
+
+INVERTER = "module inverter(input i, output o); assign o = ~i; endmodule\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "objection"),
+    [
+        ("assign y = 1'b0; assign y = a;", "Wire 'y' of module 'm' has two drivers"),
+        ("assign y = a; assign {y, z} = 2'd0;", "Wire 'y' of module 'm' has two drivers"),
+        ("wire w = 1'b0; inverter u (.i(a), .o(w));", "Wire 'w' of module 'm' has two drivers"),
+        ("inverter u (.i(a), .o(y)); assign y = 1'b1;", "Wire 'y' of module 'm' has two drivers"),
+        # Each of these has one.
+        ("assign y = a; inverter u (.i(y), .o(z));", ""),
+        ("assign y = a; // assign y = 1'b0;\n", ""),
+        ("if (A) begin assign y = a; end else begin assign y = 1'b0; end", ""),
+        ("generate if (A) assign y = a; else assign y = 1'b0; endgenerate", ""),
+    ],
+)
+def test_wires_with_two_drivers(text, objection):
+    assert two_drivers(f"{INVERTER}module m(input a, output y, output z); {text} endmodule") == (
+        objection
+    )

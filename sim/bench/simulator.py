@@ -19,6 +19,7 @@ from trilut.circuit.interface import VerilogModule
 from trilut.errors import ToolError
 from trilut.extras import require
 from trilut.files import read_bytes, write_atomically
+from trilut.sim.bench.drivers import two_drivers
 from trilut.tools import Tool, find_tool, run
 
 __all__ = ["SIMULATORS", "Icarus", "Simulator", "Verilator", "child_tool", "find_simulator"]
@@ -143,7 +144,9 @@ class Verilator:
         """Translate a design to C++: a class ``Vtop`` and its description ``Vtop.json``."""
         # Every tool works in the directory with names of our own, so that no path of the user,
         # with whatever characters, is ever a part of a file list or a script.
-        _write_source(verilog, models, directory)
+        source = _write_source(verilog, models, directory)
+        if objection := two_drivers(source):
+            raise ToolError(f"{objection}, of which {self.name} would take one")
         log = directory / "verilate.log"
         run(
             self.tool,
@@ -254,9 +257,11 @@ class Icarus:
         )
 
 
-def _write_source(verilog: Path, models: str, directory: Path) -> None:
+def _write_source(verilog: Path, models: str, directory: Path) -> str:
     """Write a design, with models of the cells that it instantiates, as ``design.v``."""
-    write_atomically(directory / "design.v", read_bytes(verilog) + models.encode())
+    text = read_bytes(verilog) + models.encode()
+    write_atomically(directory / "design.v", text)
+    return text.decode(errors="replace")
 
 
 def find_simulator(name: str = "verilator") -> Simulator:
