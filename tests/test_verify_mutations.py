@@ -168,7 +168,7 @@ def test_a_campaign_simulates_and_proves_each_mutant(design, structure, tmp_path
     ]
     drawn = [chosen(structure, *mistake) for mistake in mistakes]
     vectors = sim.stimulus(design.netlist, None, np.random.default_rng(0), num_random=200)
-    results = DesignCampaign(design, drawn, {0: vectors}, tmp_path).results()
+    results = list(DesignCampaign(design, drawn, {0: vectors}, tmp_path).results())
     assert [(each.is_killed, each.opinion) for each in results] == [(True, Opinion.REFUSED)] * 2
     assert [each.text for each in results] == [each.text for each in drawn]
     assert [each.is_equivalent for each in results] == [False, False]
@@ -195,11 +195,45 @@ def test_counts_of_a_kind():
 
 
 @pytest.mark.slow
-def test_wrong_entries_of_a_design_between_streams():
+def test_wrong_entries_of_a_design_between_streams(monkeypatch):
     path = Path(__file__).parent / "regression" / "several_output_layers.trilut"
     options = HardwareOptions(axi_beat_bits=8, presence_bits=False, margin_port=True)
-    (result,) = mutate_file(
-        path, [MutationKind.TABLE], count=4, num_random=100, num_seeds=2, options=options
-    )
-    assert result.num_mutants == 4
-    assert result.num_refused == result.num_faults
+    kept = []
+    settings = {"count": 4, "num_random": 100, "num_seeds": 2, "options": options}
+    results = mutate_file(path, [MutationKind.TABLE], keep=kept.append, **settings)
+    assert results == kept
+    (counts,) = kind_results(results)
+    assert counts.num_mutants == 4
+    assert counts.num_refused == counts.num_faults
+    # What is known is not tried again.
+    monkeypatch.setattr("trilut.verify.campaigns.mutation_campaign", None)
+    again = mutate_file(path, [MutationKind.TABLE], known=results, keep=kept.append, **settings)
+    assert again == kept == results
+
+
+def test_known_mutants_of_a_design_are_not_tried_again(design, structure, tmp_path, monkeypatch):
+    kinds = [MutationKind.TIE, MutationKind.DRIVER]
+    drawn = draw_mutations(structure, kinds, 3, np.random.default_rng(0))
+    known = [MutantResult(e.kind, e.text, True, Opinion.REFUSED, "", False, False) for e in drawn]
+    path = tmp_path / "net.trilut"
+    design.netlist.save(path)
+    tried = []
+
+    class Campaign:
+        def __init__(self, design, mutations, vectors, out):
+            self._mutations = mutations
+
+        def results(self):
+            for each in self._mutations:
+                tried.append(each.text)
+                yield MutantResult(each.kind, each.text, True, Opinion.REFUSED, "", False, False)
+
+    monkeypatch.setattr("trilut.verify.design_campaign.DesignCampaign", Campaign)
+    monkeypatch.setattr("trilut.app.campaign.netlist_dataset", lambda netlist, name: None)
+    monkeypatch.setattr("trilut.app.campaign.features_for", lambda netlist, dataset: None)
+    settings = {"count": 3, "num_random": 10, "options": design.options}
+    kept = []
+    results = mutate_file(path, kinds, known=known[:2], keep=kept.append, **settings)
+    assert tried == [each.text for each in drawn[2:]]
+    assert kept == known[2:]
+    assert results == known

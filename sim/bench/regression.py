@@ -25,6 +25,7 @@ from trilut.sim.engines.dispatch import classify, evaluate, input_trits
 from trilut.tools import run
 
 __all__ = [
+    "FAULTS_A_RUN",
     "Mismatch",
     "RegressionResult",
     "Violation",
@@ -33,8 +34,8 @@ __all__ = [
     "verify_rtl",
 ]
 
-# A simulation of few faults ends in time, and of many the start does not matter.
-_FAULTS_A_RUN = 12
+FAULTS_A_RUN = 12
+"""A simulation of few faults ends in time, and of many the start does not matter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +235,7 @@ def faults_seen(
     results = directory / "job.results.json"
     seen: list[bool] = []
     while len(seen) < len(selects):
-        part = tuple(selects[len(seen) : len(seen) + _FAULTS_A_RUN])
+        part = tuple(selects[len(seen) : len(seen) + FAULTS_A_RUN])
         results.unlink(missing_ok=True)
         job = Job(design.interface, seed, origins, part)
         try:

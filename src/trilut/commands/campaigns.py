@@ -138,8 +138,9 @@ def _campaign(args: argparse.Namespace) -> None:
 def _mutate(args: argparse.Namespace) -> None:
     from trilut.app.campaign import mutate_file
     from trilut.report.mutants import mutant_table
+    from trilut.verify.design_campaign import kind_results
 
-    results = mutate_file(
+    found = mutate_file(
         args.net,
         args.mutation_kinds,
         count=args.count,
@@ -150,5 +151,6 @@ def _mutate(args: argparse.Namespace) -> None:
         num_seeds=args.seeds,
         output=args.output,
     )
+    results = kind_results(found)
     table = mutant_table(f"{args.net.name}: mutants", results)
     print_tables(args, [table], [asdict(result) for result in results])

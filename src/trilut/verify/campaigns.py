@@ -4,7 +4,7 @@ Many faulty designs are one Verilog file. An input ``select`` of the top module 
 acts, 0 for none, and the layers see it by its hierarchical name; so a campaign compiles once.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,7 @@ __all__ = [
     "FlipSurvey",
     "MutationResult",
     "flip_survey",
+    "joined",
     "mutation_campaign",
     "regression_vectors",
 ]
@@ -99,8 +100,22 @@ def regression_vectors(
     parts = [*groups.values(), *([] if directed is None else [directed])]
     with suppress(NetlistError):
         parts += all_inputs(netlist, limit=_MAX_EXHAUSTIVE)
-    features = [part for part in parts if isinstance(part, FeatureVectors)]
-    trits = [part for part in parts if not isinstance(part, FeatureVectors)]
+    return _concatenated(parts)
+
+
+def joined(vectors: Mapping[str, Vectors]) -> Vectors:
+    """Join the vectors of all origins."""
+    return _concatenated(vectors.values())
+
+
+def _concatenated(parts: Iterable[Vectors]) -> Vectors:
+    features: list[FeatureVectors] = []
+    trits: list[NDArray[np.int8]] = []
+    for part in parts:
+        if isinstance(part, FeatureVectors):
+            features.append(part)
+        else:
+            trits.append(part)
     return FeatureVectors.concatenate(features) if features else np.concatenate(trits)
 
 
@@ -108,7 +123,7 @@ def mutation_campaign(
     design: Design,
     mutants: Sequence[Mutant],
     vectors: Vectors,
-    *,
+    *more: Vectors,
     out: Path,
     progress: Progress | None = None,
 ) -> MutationResult:
@@ -123,8 +138,8 @@ def mutation_campaign(
         The design; with a port for the scores more faults show.
     mutants : sequence of Mutant
         What to try, as :func:`draw_mutants` gives it for ``design.circuit``.
-    vectors : FeatureVectors or array of trits
-        The regression.
+    vectors, *more : FeatureVectors or array of trits
+        The regression, or several of other seeds: a mutant is killed if each of them sees it.
     out : Path
         Directory for the build.
     progress : callable, optional
@@ -136,20 +151,25 @@ def mutation_campaign(
         If the design cannot be built, or is wrong before anything is changed.
     """
     model, expected = _prepared(design, _wrong_entries(design, mutants), vectors, out)
+    regressions = [(vectors, expected)]
+    for other in more:
+        values = _reference(design.circuit, other, design.interface)
+        regressions.append((other, {name: values[name] for name in expected}))
     proof = MutantProof(design)
     killed: list[Mutant] = []
     refused: list[Mutant] = []
     hidden: list[Mutant] = []
     for number, mutant in enumerate(mutants, start=1):
         model.select = number
-        is_killed = _differs(model, vectors, expected)
+        is_killed = all(_differs(model, *each) for each in regressions)
         verdict = proof.verdict(mutant, is_visible=is_killed)
         killed += [mutant] if is_killed else []
         refused += [mutant] if verdict is not Verdict.EQUIVALENT else []
         hidden += [mutant] if verdict is Verdict.HIDDEN else []
         if progress:
             progress(number, len(mutants))
-    return MutationResult(len(mutants), len(vectors), tuple(killed), tuple(refused), tuple(hidden))
+    num_vectors = max(len(each) for each in (vectors, *more))
+    return MutationResult(len(mutants), num_vectors, tuple(killed), tuple(refused), tuple(hidden))
 
 
 def _differs(model: RtlModel, vectors: Vectors, expected: dict[str, NDArray[np.int64]]) -> bool:

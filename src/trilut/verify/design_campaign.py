@@ -4,31 +4,33 @@ All mutants but those with a second driver are in one simulation, and a register
 that acts; so a campaign compiles twice. The proof reads a file for each mutant.
 """
 
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.interface import Interface, Values, Vectors, VerilogModule, result_values
 from trilut.circuit.netlist import Netlist
 from trilut.errors import NetlistError, ToolError
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.hdl.design import Design
 from trilut.hdl.faulty import select_wrapper
-from trilut.sim.bench.regression import faults_seen, reference_model, verify_rtl
+from trilut.sim.bench.regression import (
+    FAULTS_A_RUN,
+    faults_seen,
+    reference_model,
+    verify_rtl,
+)
 from trilut.sim.bench.rtl import RtlModel, build_rtl
-from trilut.sim.bench.simulator import Simulator, find_simulator
+from trilut.sim.bench.simulator import find_simulator
 from trilut.sim.equivalence import all_inputs
-from trilut.verify.campaigns import MutationResult
+from trilut.verify.campaigns import MutationResult, joined
 from trilut.verify.cells import Structure, read_structure, write_structures
 from trilut.verify.kinds import MutationKind
 from trilut.verify.model_check import differs
+from trilut.verify.mutants import Mutant
 from trilut.verify.mutations import Mutation
 from trilut.verify.proof.design import PipelineError, read_design
 from trilut.verify.proof.equivalence import prove_equivalence
@@ -40,7 +42,7 @@ __all__ = [
     "MutantResult",
     "Opinion",
     "kind_results",
-    "table_result",
+    "table_results",
     "total",
 ]
 
@@ -141,18 +143,21 @@ def kind_results(results: Sequence[MutantResult]) -> list[KindResult]:
     ]
 
 
-def table_result(result: MutationResult) -> KindResult:
-    """Return the result of a campaign of wrong table entries as that of a kind."""
-    return KindResult(
-        str(MutationKind.TABLE),
-        result.num_mutants,
-        result.num_mutants - result.num_faults,
-        len(result.killed),
-        len(result.refused),
-        len(result.hidden),
-        tuple(map(str, result.missed)),
-        tuple(str(mutant) for mutant in result.killed if mutant not in result.refused),
-    )
+def table_results(mutants: Sequence[Mutant], result: MutationResult) -> list[MutantResult]:
+    """Return what became of wrong table entries, one by one."""
+    faults = {*result.killed, *result.refused}
+    return [
+        MutantResult(
+            MutationKind.TABLE,
+            str(mutant),
+            mutant in result.killed,
+            Opinion.REFUSED if mutant in result.refused else Opinion.PROVEN,
+            "An output trit is wrong" if mutant in result.refused else "",
+            mutant not in faults,
+            mutant in result.hidden,
+        )
+        for mutant in mutants
+    ]
 
 
 def total(kind: str, results: Sequence[KindResult]) -> KindResult:
@@ -216,7 +221,7 @@ class DesignCampaign:
         self._mutations = mutations
         self._vectors = vectors
         self._out = make_directory(out)
-        self._joined = {seed: _joined(groups) for seed, groups in vectors.items()}
+        self._joined = {seed: joined(groups) for seed, groups in vectors.items()}
         self._expected = {
             seed: _reference(design.netlist, joined, design.interface)
             for seed, joined in self._joined.items()
@@ -233,24 +238,17 @@ class DesignCampaign:
         if any(self._sees_traffic([0], seed)[0] for seed in vectors):
             raise ToolError("The design is not what its netlist says, without any mutation")
 
-    def results(self, *, progress: Callable[[int, int], None] | None = None) -> list[MutantResult]:
-        """Prove and simulate all mutants."""
-        count = len(self._mutations)
-        reasons = []
-        for index in range(count):
-            reasons.append(self.objection(index))
-            if progress:
-                progress(index + 1, 2 * count)
-        seen = self._seen()
-        results = []
-        for index in range(count):
-            results.append(self._result(index, reasons[index], [by[index] for by in seen]))
-            if progress:
-                progress(count + index + 1, 2 * count)
-        return results
+    def results(self) -> Iterator[MutantResult]:
+        """Prove and simulate all mutants, a few at a time, and give what became of each."""
+        for first in range(0, len(self._mutations), FAULTS_A_RUN):
+            part = range(first, min(first + FAULTS_A_RUN, len(self._mutations)))
+            seen = [self._seen(part, seed) for seed in self._vectors]
+            for place, index in enumerate(part):
+                yield self._result(index, [by[place] for by in seen])
 
-    def _result(self, index: int, reason: str, seen: Sequence[bool]) -> MutantResult:
+    def _result(self, index: int, seen: Sequence[bool]) -> MutantResult:
         mutation = self._mutations[index]
+        reason = self.objection(index)
         is_proven = not reason
         is_equivalent = not any(seen) and (is_proven or self._is_same(self._paths[index]))
         return MutantResult(
@@ -263,30 +261,26 @@ class DesignCampaign:
             not any(seen) and not is_equivalent and self._is_hidden(index),
         )
 
-    def _seen(self) -> list[list[bool]]:
-        """Say for each seed which mutants its regression sees.
+    def _seen(self, part: Iterable[int], seed: int) -> list[bool]:
+        """Say of some mutants whether the regression of a seed sees them.
 
         A mistake in values is first looked for at full speed, with the same vectors; what that does
         not show goes through the bench, with its pauses and resets.
         """
-        drivers = {
-            index: self._sees_alone(index)
-            for index, mutation in enumerate(self._mutations)
-            if not mutation.is_selectable
-        }
-        by_seed = []
-        for place, seed in enumerate(self._vectors):
-            seen = {index: each[place] for index, each in drivers.items()}
-            for index, mutation in enumerate(self._mutations):
-                if mutation.kind in _VALUE_KINDS and self._sees_values(
-                    index + 1, self._joined[seed], self._expected[seed]
-                ):
-                    seen[index] = True
-            left = [index for index in range(len(self._mutations)) if index not in seen]
-            traffic = self._sees_traffic([index + 1 for index in left], seed)
-            seen |= dict(zip(left, traffic, strict=True))
-            by_seed.append([seen[index] for index in range(len(self._mutations))])
-        return by_seed
+        seen = {index: self._sees_at_once(index, seed) for index in part}
+        left = [index for index, is_seen in seen.items() if is_seen is None]
+        traffic = self._sees_traffic([index + 1 for index in left], seed)
+        seen |= dict(zip(left, traffic, strict=True))
+        return [bool(is_seen) for is_seen in seen.values()]
+
+    def _sees_at_once(self, index: int, seed: int) -> bool | None:
+        """Say whether a mutant is seen without the bench of all; None if that must say."""
+        mutation = self._mutations[index]
+        if not mutation.is_selectable:
+            return self._sees_alone(index, seed)
+        if mutation.kind not in _VALUE_KINDS:
+            return None
+        return self._sees_values(index + 1, self._joined[seed], self._expected[seed]) or None
 
     def _sees_traffic(self, numbers: Sequence[int], seed: int) -> list[bool]:
         return faults_seen(
@@ -300,18 +294,23 @@ class DesignCampaign:
             simulator=self._simulator,
         )
 
-    def _sees_alone(self, index: int) -> list[bool]:
-        """Say for each seed whether a mutant is seen that cannot be one of many."""
+    def _sees_alone(self, index: int, seed: int) -> bool:
+        """Say whether a mutant is seen that cannot be one of many."""
         mutant = VerilogModule(
             self._paths[index], self._design.top, self._design.interface, self._design.models
         )
-        directory = make_directory(self._out / "alone")
         try:
-            self._simulator.build(mutant, directory, timeout=_TIMEOUT)
+            result = verify_rtl(
+                self._design.netlist,
+                mutant,
+                self._vectors[seed],
+                out=self._out / "regression",
+                seed=seed,
+                simulator=self._simulator,
+            )
         except ToolError:
-            return [True] * len(self._vectors)
-        built = _Built(self._simulator, directory / mutant.top)
-        return [self._is_seen(mutant, built, seed) for seed in self._vectors]
+            return True
+        return not result.passed
 
     def objection(self, index: int) -> str:
         """Return why the proof does not pass a mutant; empty if it does."""
@@ -388,22 +387,6 @@ class DesignCampaign:
             return True
         return any(np.any(got != expected[f"out_{name}"]) for name, got in results.items())
 
-    def _is_seen(self, design: VerilogModule, simulator: Simulator, seed: int) -> bool:
-        """Say whether the bench objects, or does not come to an end, as it does with the design."""
-        work = self._out / "regression"
-        try:
-            result = verify_rtl(
-                self._design.netlist,
-                design,
-                self._vectors[seed],
-                out=work,
-                seed=seed,
-                simulator=simulator,
-            )
-        except ToolError:
-            return True
-        return not result.passed
-
     def _is_same(self, mutant: Path) -> bool:
         """Say whether a mutant is proven to do in every cycle what the design does."""
         forms = []
@@ -421,36 +404,5 @@ class DesignCampaign:
             return False
 
 
-@dataclass(frozen=True, slots=True)
-class _Built:
-    """A simulation that is built already."""
-
-    name: ClassVar[str] = "verilator"
-    simulator: Simulator
-    program: Path
-
-    @property
-    def version(self) -> str:
-        return self.simulator.version
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return self.simulator.environment
-
-    def arguments(self, seed: int) -> list[str]:
-        return self.simulator.arguments(seed)
-
-    def build(self, design: VerilogModule, directory: Path, *, timeout: float) -> None:
-        shutil.copy(self.program, directory / design.top)
-
-
 def _reference(netlist: Netlist, vectors: Vectors, interface: Interface) -> Values:
     return result_values(reference_model(netlist, [vectors], 0, interface).results)
-
-
-def _joined(vectors: Mapping[str, Vectors]) -> Vectors:
-    features = [group for group in vectors.values() if isinstance(group, FeatureVectors)]
-    trits: list[NDArray[np.int8]] = [
-        group for group in vectors.values() if not isinstance(group, FeatureVectors)
-    ]
-    return FeatureVectors.concatenate(features) if features else np.concatenate(trits)
