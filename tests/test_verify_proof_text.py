@@ -29,6 +29,14 @@ def test_what_the_generator_writes_is_read():
     check_text(MODULE % "assign y = s;\r\n")
 
 
+def test_a_name_may_be_a_port_and_a_net_and_a_pin_of_every_cell():
+    check_text(
+        "module top(a, y, z); input a, z; wire a; output y; reg [1:0] y; wire b = a, c = {a, b}; "
+        "CELL #(.A(1)) u (.A(a), .B(b)); CELL v (.A(a), .B(y)); endmodule "
+        "module other(input a, output reg y); wire b; endmodule"
+    )
+
+
 def test_a_parameter_may_be_computed_from_plain_numbers():
     check_text(
         "module top #(parameter P = 2) (input [P - 1:0] a, output y); localparam Q = P * 2 - 1; "
@@ -91,6 +99,13 @@ def test_a_parameter_may_be_computed_from_plain_numbers():
         *((f"{word} x;", f"'{word}', which the proof does not read")
           for word in ("inout", "wor", "tri0", "supply1", "function", "generate", "logic", "event",
                        "integer", "defparam", "specify", "casez", "for", "primitive", "and")),
+        *((text, f"the name {name!r} declared twice, of which tools take another one")
+          for text, name in (("wire s;", "s"), ("reg s;", "s"), ("wire u, v, u;", "u"),
+                             ("wire u = s, s = 1'b0;", "s"), ("wire [1:0] \\i$23 ;", "i$23"),
+                             ("input a;", "a"), ("output [3:0] a;", "a"), ("reg o;", "o"))),
+        *((text, f"the pin {name!r} twice in one cell, of which tools take another one")
+          for text, name in (("CELL c (.A(s), .A(t));", "A"), ("CELL c (.A(s), .B(t), .A());", "A"),
+                             ("CELL #(.P(1), .P(2)) c (.A(s));", "P"))),
         ("assign y = s;\r assign y = t;", r"the character '\r', which the proof does not read"),
         ("wire é;", "the character 'é', which the proof does not read"),
         ("/* not closed", "the character '/', which the proof does not read"),

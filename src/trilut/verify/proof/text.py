@@ -86,6 +86,7 @@ class _Reader:
         self._parameters: set[str] = set()
         # Of a port that is declared behind the header of its module.
         self._in_port = False
+        self._names = _Names()
 
     def take(self, kind: str, text: str) -> str:
         """Take the next token, and return what speaks against it."""
@@ -103,7 +104,7 @@ class _Reader:
                 objection = self._mark(text)
             else:
                 objection = _value(kind, text)
-        objection = objection or self._parameter(kind, text)
+        objection = objection or self._parameter(kind, text) or self._names.take(kind, text)
         self._kind, self._text = kind, text
         return objection
 
@@ -173,6 +174,66 @@ class _Reader:
             return "an event outside of the start of a process"
         elif text in ("===", "!==", "**"):
             return f"the operator {text!r}, which the proof does not read"
+        return ""
+
+
+_DECLARED = {"input": "port", "output": "port", "wire": "net", "reg": "net"}
+
+
+class _Names:
+    """Reads what names stand for: declared once as a port, once as a net; each pin of a cell once.
+
+    Yosys takes more of both, and other tools may take another one.
+    """
+
+    def __init__(self) -> None:
+        self._before = ""
+        self._depth = 0
+        self._declared: set[tuple[str, str]] = set()
+        # What the names of a declaration are, how deep they stand, and whether one must come now.
+        self._roles: list[str] = []
+        self._level = 0
+        self._is_due = False
+        self._pins: set[str] = set()
+        self._pin_level = 0
+
+    def take(self, kind: str, text: str) -> str:
+        """Take the next token, and return what speaks against it."""
+        self._depth += (text in ("(", "[", "{")) - (text in (")", "]", "}"))
+        objection = ""
+        if kind == "name" and text in KEYWORDS:
+            self._keyword(text)
+        elif kind in ("name", "escaped"):
+            objection = self._name(text.removeprefix("\\"))
+        elif text == ";" or self._depth < self._level:
+            self._roles, self._level, self._is_due = [], 0, False
+        elif text == "," and self._depth == self._level:
+            self._is_due = bool(self._roles)
+        if self._depth < self._pin_level:
+            self._pins.clear()
+            self._pin_level = 0
+        self._before = text
+        return objection
+
+    def _keyword(self, text: str) -> None:
+        if text == "module":
+            self._declared.clear()
+        elif text in _DECLARED:
+            before = self._roles if self._before in _DECLARED else []
+            self._roles, self._level, self._is_due = [*before, _DECLARED[text]], self._depth, True
+
+    def _name(self, name: str) -> str:
+        if self._before == ".":
+            self._pin_level = self._depth
+            if name in self._pins:
+                return f"the pin {name!r} twice in one cell, of which tools take another one"
+            self._pins.add(name)
+        elif self._is_due and self._depth == self._level:
+            self._is_due = False
+            new = {(role, name) for role in self._roles}
+            if new & self._declared:
+                return f"the name {name!r} declared twice, of which tools take another one"
+            self._declared |= new
         return ""
 
 
