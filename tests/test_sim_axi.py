@@ -2,12 +2,11 @@
 
 import dataclasses
 import re
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 from circuits import random_netlist
+from prebuilt import Prebuilt
 
 from trilut import sim
 from trilut.errors import ToolError
@@ -37,30 +36,6 @@ FAULTS = {
 }  # fmt: skip
 
 
-@dataclasses.dataclass(frozen=True)
-class Built:
-    """A simulation that is built already, with a number that chooses a fault."""
-
-    name = "verilator"
-    simulator: sim.Simulator
-    program: Path
-    fault: int = 0
-
-    @property
-    def version(self):
-        return self.simulator.version
-
-    @property
-    def environment(self):
-        return self.simulator.environment
-
-    def arguments(self, seed):
-        return [*self.simulator.arguments(seed), f"+fault={self.fault}"]
-
-    def build(self, design, directory, *, timeout):
-        shutil.copy(self.program, directory / design.top)
-
-
 def with_faults(text):
     for number, (pattern, by, _) in enumerate(FAULTS.values(), start=1):
         text, count = re.subn(pattern, by.replace("@", f"(fault == {number})"), text)
@@ -80,7 +55,7 @@ def built(tmp_path_factory):
     directory = out / "build"
     directory.mkdir()
     simulator.build(design, directory, timeout=600.0)
-    return design, Built(simulator, directory / design.top)
+    return design, Prebuilt(simulator, directory)
 
 
 def regression(built, fault, out, seed=0):

@@ -20,7 +20,7 @@ from trilut.errors import DataError, NetlistError, ToolError
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.identifier import check_identifier
 from trilut.sim.bench.job import JOB_VARIABLE, Job, Model, ViolationKind
-from trilut.sim.bench.simulator import Simulator, child_tool, find_simulator
+from trilut.sim.bench.simulator import Simulator, Verilator, child_tool, find_simulator
 from trilut.sim.engines.dispatch import classify, evaluate, input_trits
 from trilut.tools import run
 
@@ -36,6 +36,9 @@ __all__ = [
 
 FAULTS_A_RUN = 12
 """A simulation of few faults ends in time, and of many the start does not matter."""
+
+# Vectors of a simulation that is only about what registers hold at first.
+_NUM_AT_START = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +198,13 @@ def verify_rtl(
     report, run_seconds = _simulate(tool, design.top, job, model, directory, timeout)
     if objection := report.get("objection"):
         raise NetlistError(f"Module {design.top!r} {objection}")
-    return _result(job, report, tool, build_seconds, run_seconds)
+    result = _result(job, report, tool, build_seconds, run_seconds)
+    for level in _levels_to_start_with(tool, model, design.interface):
+        if result.passed:
+            few = _first_vectors(job, model)
+            report, _ = _simulate(tool, design.top, *few, directory, timeout, level)
+            result = _joined(result, _result(few[0], report, tool, 0.0, 0.0))
+    return result
 
 
 def faults_seen(
@@ -229,22 +238,81 @@ def faults_seen(
         If the vectors do not fit the netlist.
     """
     model = reference_model(netlist, list(vectors.values()), seed, design.interface)
-    origins = {origin: len(group) for origin, group in vectors.items()}
+    job = Job(design.interface, seed, {origin: len(group) for origin, group in vectors.items()})
     directory = make_directory(out.absolute() / "simulation")
     shutil.copy(program, directory / design.top)
+
+    def seen(
+        job: Job, model: Model, selects: Sequence[int], level: int | None = None
+    ) -> dict[int, bool]:
+        found = _seen(simulator, design.top, job, model, selects, directory, timeout, level)
+        return dict(zip(selects, found, strict=True))
+
+    found = seen(job, model, selects)
+    for level in _levels_to_start_with(simulator, model, design.interface):
+        found |= seen(
+            *_first_vectors(job, model), [each for each in selects if not found[each]], level
+        )
+    return [found[each] for each in selects]
+
+
+def _seen(
+    simulator: Simulator,
+    top: str,
+    job: Job,
+    model: Model,
+    selects: Sequence[int],
+    directory: Path,
+    timeout: float,
+    level: int | None,
+) -> list[bool]:
     results = directory / "job.results.json"
     seen: list[bool] = []
     while len(seen) < len(selects):
         part = tuple(selects[len(seen) : len(seen) + FAULTS_A_RUN])
         results.unlink(missing_ok=True)
-        job = Job(design.interface, seed, origins, part)
+        job = dataclasses.replace(job, selects=part)
         try:
-            report, _ = _simulate(simulator, design.top, job, model, directory, timeout)
+            report, _ = _simulate(simulator, top, job, model, directory, timeout, level)
             seen += report["seen"]
         except ToolError:
             # One of them has brought the simulator down, or does not come to an end.
             seen += [*(json.loads(results.read_text())["seen"] if results.exists() else ()), True]
     return seen
+
+
+def _levels_to_start_with(simulator: Simulator, model: Model, interface: Interface) -> list[int]:
+    """Return what registers must hold at first for one that is never loaded to show.
+
+    If it holds what it should by chance, and always should hold that, nothing shows it. So where
+    bits are the same in all results, registers start with the other value once more.
+    """
+    if simulator.name != Verilator.name or interface.is_combinational:
+        return []
+    ports = interface.pack_results(model.results).values()
+    bits = np.concatenate([np.asarray(port) for port in ports], axis=1)
+    return [level for level in (1, 0) if (bits != level).all(axis=0).any()]
+
+
+def _first_vectors(job: Job, model: Model) -> tuple[Job, Model]:
+    """Return the first vectors of a job."""
+    ends = np.minimum(np.cumsum([0, *job.origins.values()]), _NUM_AT_START)
+    origins = dict(zip(job.origins, np.diff(ends).tolist(), strict=True))
+    first = slice(_NUM_AT_START)
+    return dataclasses.replace(job, origins=origins), Model(
+        model.vectors[first], model.results[first]
+    )
+
+
+def _joined(result: RegressionResult, start: RegressionResult) -> RegressionResult:
+    """Return a regression that has passed with what came of another start."""
+    return dataclasses.replace(
+        result,
+        num_mismatches=start.num_mismatches,
+        mismatches=start.mismatches,
+        num_violations=start.num_violations,
+        violations=start.violations,
+    )
 
 
 def reference_model(
@@ -314,7 +382,13 @@ def _reference(
 
 
 def _simulate(
-    simulator: Simulator, top: str, job: Job, model: Model, directory: Path, timeout: float
+    simulator: Simulator,
+    top: str,
+    job: Job,
+    model: Model,
+    directory: Path,
+    timeout: float,
+    level: int | None = None,
 ) -> tuple[dict[str, Any], float]:
     """Run the test bench; return its report and the seconds it took."""
     path = directory / "job.json"
@@ -325,7 +399,7 @@ def _simulate(
         "top": top,
         "directory": str(directory),
         "seed": job.seed,
-        "arguments": simulator.arguments(job.seed),
+        "arguments": simulator.arguments(job.seed, level),
         "environment": {JOB_VARIABLE: str(path)},
     }
     write_atomically(directory / "simulate.json", json.dumps(description, indent=1))

@@ -45,8 +45,8 @@ class Simulator(Protocol):
     def environment(self) -> dict[str, str]:
         """Variables to set when a simulation runs."""
 
-    def arguments(self, seed: int) -> list[str]:
-        """Return the arguments of a simulation."""
+    def arguments(self, seed: int, level: int | None = None) -> list[str]:
+        """Return the arguments of a simulation, in which all registers may start with a level."""
 
     def build(self, design: VerilogModule, directory: Path, *, timeout: float) -> None:
         """Build a simulation of a design in a directory.
@@ -96,9 +96,10 @@ class Verilator:
         """Variables to set when a simulation runs."""
         return {}
 
-    def arguments(self, seed: int) -> list[str]:
-        """Return the arguments of a simulation: registers start with random values."""
-        return ["+verilator+rand+reset+2", f"+verilator+seed+{seed % 0x7FFFFFFF or 1}"]
+    def arguments(self, seed: int, level: int | None = None) -> list[str]:
+        """Return the arguments of a simulation: registers start with random values, or a level."""
+        start = 2 if level is None else level
+        return [f"+verilator+rand+reset+{start}", f"+verilator+seed+{seed % 0x7FFFFFFF or 1}"]
 
     def build(self, design: VerilogModule, directory: Path, *, timeout: float) -> None:
         """Translate the design to C++ and compile it; see :meth:`Simulator.build`."""
@@ -240,7 +241,7 @@ class Icarus:
         beside = str(Path(self.tool.command[0]).parent)
         return {"PATH": os.pathsep.join([beside, os.environ.get("PATH", os.defpath)])}
 
-    def arguments(self, seed: int) -> list[str]:
+    def arguments(self, seed: int, level: int | None = None) -> list[str]:
         """Return the arguments of a simulation; there are none, unset registers are X."""
         return []
 
