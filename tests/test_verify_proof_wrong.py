@@ -502,7 +502,25 @@ REGISTERS = {
     ),
 }  # fmt: skip
 
+# What enters control is of a later vector than what leaves it.
+AROUND = r"(trilut_top_control control \([^;]*?\.i\()([^()]*)(\).*?assign {port} = )o\["
+TOO_EARLY = r"Wire '\S+' is neither part of a vector nor made of one, but a result depends on it"
+PAST_CONTROL = {
+    **{
+        f"{port} of {design}": Edit(AROUND.format(port=port), r"\1\2\3\2[", TOO_EARLY, design)
+        for port, design in (
+            ("out_unknown", "classes"), ("out_class", "scores"), ("out_scores", "scores"),
+            ("out_unknown", "margin"),
+        )
+    },
+    "trits": Edit(
+        r"(trilut_top_control control \([^;]*?\.i\()([^()]*)(\)[^;]*?\.o\()out_trits(\)[^;]*;)",
+        r"\1\2\3unread\4 wire [9:0] unread; assign out_trits = \2;", TOO_EARLY, "trits",
+    ),
+}  # fmt: skip
+
 GROUPS = {
+    "past control": PAST_CONTROL,
     "reset": RESET,
     "clock": CLOCK,
     "enable": ENABLE,

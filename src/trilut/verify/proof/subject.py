@@ -212,10 +212,13 @@ class Subject:
         return max(pipeline.depth(bit) for port in outputs for bit in netlist.ports[port])
 
     def past_control(self, aig: Aig, known: Mapping[Bit, Literal]) -> dict[Bit, Literal]:
-        """Add the results that leave control: those that enter it, bit for bit."""
+        """Return the results that leave control, which are those that enter it, bit for bit.
+
+        Nothing else is known behind it: what enters control is of a later vector.
+        """
         before = Pipeline(aig, self.main, known)
         pairs = zip(self.pins("control", "i"), self.pins("control", "o"), strict=True)
-        return {**known, **{after: before.literal(bit) for bit, after in pairs}}
+        return {after: before.literal(bit) for bit, after in pairs}
 
     def score_bits(self) -> Sequence[Bit]:
         """Return the wire of the top module that carries the scores to the decision.
