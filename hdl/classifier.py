@@ -4,7 +4,7 @@
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,20 @@ from numpy.typing import NDArray
 
 from trilut.circuit.interface import InputKind, Interface, input_ports, margin_port, output_ports
 from trilut.circuit.netlist import Netlist
-from trilut.circuit.reach import possible_values, reachable_rows
+from trilut.circuit.reach import output_values, reachable_rows
+from trilut.circuit.trit import PLUS, TRIT_BITS
+from trilut.circuit.vectors import NetWires
 from trilut.errors import NetlistError
 from trilut.hdl.argmax import Argmax, DifferenceArgmax
 from trilut.hdl.control import Control
 from trilut.hdl.encoder import FeatureEncoder
 from trilut.hdl.fabric import LayerFaults, layer_verilog
 from trilut.hdl.layer import Layer
+from trilut.hdl.lookup import CELLS, lookup_text
 from trilut.hdl.options import PORTABLE, HardwareOptions
 from trilut.hdl.plan import LayerPlan, plan_layers
 from trilut.hdl.sums.groupsum import GroupSum, ScoreDifference, TritSum
+from trilut.hdl.sums.plan import Term
 
 __all__ = ["Classifier", "StreamClassifier"]
 
@@ -115,13 +119,18 @@ class Classifier(wiring.Component):
             input_register = options.has_input_register
         self.input_register = input_register
         self.layer_module = layer_module
+        rows = reachable_rows(self.netlist)
+        self.wires = NetWires(self.netlist, rows)
+        self._inputs = range(netlist.num_inputs)
         self._encoder = None
         if encoder:
             self._encoder = FeatureEncoder(
-                encoder, pipeline=options.pipeline, registered=input_register
+                encoder,
+                pipeline=options.pipeline,
+                registered=input_register,
+                single={net for net in self._inputs if self.wires.num_wires[net] == 1},
             )
-        rows = reachable_rows(self.netlist)
-        self._sum, self._argmax = _head_blocks(self.netlist, rows, options)
+        self._sum, self._argmax = _head_blocks(self.netlist, rows, self.wires, options)
         # The sum has a register of its own at its input, in the code that suits it.
         self.plans = plan_layers(
             self.netlist, options.pipeline, register_last=self._sum is None, rows=rows
@@ -162,22 +171,34 @@ class Classifier(wiring.Component):
             of the sums and its register, by its path in the design: ``layer_2.o[5]``.
         """
         if match := _ENCODER_SIGNAL.fullmatch(signal):
-            return int(match[1]) // 2
+            return self._net_at(self._inputs, int(match[1]))
         if match := _LAYER_SIGNAL.fullmatch(signal):
             plan = self.plans[int(match[1]) - 1]
-            return (plan.nets_in if match[2] == "i" else plan.nets_out)[int(match[3]) // 2]
+            return self._net_at(plan.nets_in if match[2] == "i" else plan.nets_out, int(match[3]))
         if (match := _SUM_SIGNAL.fullmatch(signal)) and self._sum is not None:
             name, bit = match[1], int(match[2])
-            trit = bit // 2 if name is None else self._sum.input_trit(name, bit)
-            return int(self.netlist.outputs[trit])
+            outputs = self.netlist.outputs.tolist()
+            if name is None:
+                return self._net_at(outputs, bit)
+            return int(outputs[self._sum.input_trit(name, bit)])
         return None
+
+    def _net_at(self, nets: Sequence[int], wire: int) -> int:
+        """Return the net that a wire of a vector of nets is of."""
+        ends = np.cumsum(self.wires.num_wires[list(nets)])
+        return nets[int(np.searchsorted(ends, wire, side="right"))]
 
     def layer_text(self, plan: LayerPlan, faults: LayerFaults | None = None) -> str:
         """Return the Verilog of the module that ``layer_module`` names for a layer."""
         assert self.layer_module is not None
         is_cells = self.options.has_lut_cells and plan.registered
         return layer_verilog(
-            self.netlist, plan, self.layer_module(plan), lut_cells=is_cells, faults=faults
+            self.netlist,
+            plan,
+            self.layer_module(plan),
+            lut_cells=is_cells,
+            lookup=CELLS.get(self.options.sums or PORTABLE, lookup_text),
+            faults=faults,
         )
 
     def _input_members(self) -> dict[str, Any]:
@@ -216,18 +237,20 @@ class Classifier(wiring.Component):
             trits = self._layer(m, plan, trits, control.advance)
         if not self.plans:
             # Without gates the outputs are inputs, still to be put in order.
-            positions = self.netlist.outputs.tolist()
-            trits = Cat(trits.word_select(position, 2) for position in positions)
+            places = self.wires.places(self._inputs)
+            outputs = [places[net] for net in self.netlist.outputs.tolist()]
+            trits = Cat(trits[place[0] : place[-1] + 1] for place in outputs)
         m.d.comb += control.i.eq(self._output_stage(m, trits, control.advance))
         return m
 
     def _input_stage(self, m: Module, advance: Any) -> Any:
-        if self._encoder is None and not self.input_register:
-            return self.in_trits.as_value()
         if self._encoder is None:
-            register = Signal(2 * self.netlist.num_inputs, reset_less=True, name="in_register")
+            trits = self._entering()
+            if not self.input_register:
+                return trits
+            register = Signal(len(trits), reset_less=True, name="in_register")
             with m.If(advance):
-                m.d.sync += register.eq(self.in_trits)
+                m.d.sync += register.eq(trits)
             return register
         m.submodules.encoder = encoder = self._encoder
         m.d.comb += [
@@ -238,10 +261,33 @@ class Classifier(wiring.Component):
             m.d.comb += encoder.en.eq(advance)
         return encoder.o.as_value()
 
+    def _entering(self) -> Any:
+        """Return the wires of the inputs: of a bit's two rails one."""
+        trits = self.in_trits.as_value()
+        if self.wires.is_dual_rail:
+            return trits
+        words = [trits.word_select(net, TRIT_BITS) for net in self._inputs]
+        num_wires = self.wires.num_wires[self._inputs].tolist()
+        return Cat(
+            word if count == TRIT_BITS else word[PLUS]
+            for word, count in zip(words, num_wires, strict=True)
+        )
+
+    def _leaving(self, wires: Any) -> Any:
+        """Return the outputs as dual-rail trits."""
+        if self.wires.is_dual_rail:
+            return wires
+        trits, first = [], 0
+        for count in self.wires.num_wires[self.netlist.outputs].tolist():
+            word = wires[first : first + count]
+            trits.append(word if count == TRIT_BITS else Cat(~word, word))
+            first += count
+        return Cat(trits)
+
     def _layer(self, m: Module, plan: LayerPlan, trits: Any, advance: Any) -> Any:
         name = f"layer_{plan.level}"
         if self.layer_module is not None:
-            output = Signal(2 * len(plan.nets_out), name=f"{name}_o")
+            output = Signal(plan.width_out, name=f"{name}_o")
             clock = {"i_clk": ClockSignal(), "i_en": advance} if plan.registered else {}
             m.submodules[name] = Instance(self.layer_module(plan), i_i=trits, o_o=output, **clock)
             return output
@@ -253,7 +299,7 @@ class Classifier(wiring.Component):
 
     def _output_stage(self, m: Module, trits: Any, advance: Any) -> Any:
         if self._sum is None or self._argmax is None:
-            return trits
+            return self._leaving(trits)
         m.submodules.groupsum = groupsum = self._sum
         m.submodules.argmax = argmax = self._argmax
         m.d.comb += [
@@ -268,15 +314,14 @@ class Classifier(wiring.Component):
 
 
 def _head_blocks(
-    netlist: Netlist, rows: NDArray[np.bool_], options: HardwareOptions
+    netlist: Netlist, rows: NDArray[np.bool_], wires: NetWires, options: HardwareOptions
 ) -> tuple[TritSum | None, Argmax | DifferenceArgmax | None]:
     """Return the sum and the argmax of a netlist with a head."""
     head = netlist.head
     if head is None:
         return None, None
     pipeline, extra, sums = options.pipeline, options.head_outputs, options.sums or PORTABLE
-    possible = possible_values(netlist, rows)[netlist.outputs]
-    values = [tuple((np.flatnonzero(row) - 1).tolist()) or (0,) for row in possible]
+    values = _output_terms(netlist, rows, wires)
     if len(head.classes) == 2 and not options.scores:
         difference = ScoreDifference(
             head,
@@ -298,6 +343,20 @@ def _head_blocks(
     )
     argmax = Argmax(head, extra, margin_port=options.margin_port, pipeline=pipeline)
     return groupsum, argmax
+
+
+def _output_terms(netlist: Netlist, rows: NDArray[np.bool_], wires: NetWires) -> list[Term]:
+    """Return the values of each output that is a trit, and the codes of the others."""
+    terms: list[Term] = []
+    for net, values in zip(netlist.outputs.tolist(), output_values(netlist, rows), strict=True):
+        number = wires.number(net)
+        if number is None:
+            terms.append(values or (0,))
+        elif values:
+            terms.append(dataclasses.replace(number, low=values[0], high=values[-1]))
+        else:
+            terms.append(number)
+    return terms
 
 
 class StreamClassifier(wiring.Component):

@@ -1,5 +1,6 @@
 """The encoder in hardware: integer comparisons that make trits from features."""
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ class FeatureEncoder(wiring.Component):
         either side of it.
     registered : bool
         Whether there are registers at all: that one, and one at the output.
+    single : collection of int
+        The trits that are bits on one wire, 1 for +1; they are never 0.
 
     Attributes
     ----------
@@ -53,14 +56,23 @@ class FeatureEncoder(wiring.Component):
     present : :py:`In(len(encoder.features))`
         Bit f is low if feature f is missing; its value is then ignored.
     o : :py:`Out(ArrayLayout(2, encoder.num_trits))`
-        Trits.
+        Trits. With bits among them, their wires one by one.
     en : :py:`In(1)`
         Enables the registers. Absent if there are none.
     """
 
-    def __init__(self, encoder: Encoder, *, pipeline: int = 2, registered: bool = True):
+    def __init__(
+        self,
+        encoder: Encoder,
+        *,
+        pipeline: int = 2,
+        registered: bool = True,
+        single: Collection[int] = (),
+    ):
         self.encoder = encoder
         self.registered = registered
+        self.single = single
+        num_wires = 2 * encoder.num_trits - len(single)
         # One LUT4 compares all bits but one, because it also asks whether the feature is there.
         is_split = pipeline == 1 and _most_bits(encoder) >= DIGIT_BITS
         self.latency = 1 + is_split if registered else 0
@@ -68,7 +80,7 @@ class FeatureEncoder(wiring.Component):
             {
                 "features": In(feature_layout(encoder)),
                 "present": In(len(encoder.features)),
-                "o": Out(ArrayLayout(2, encoder.num_trits)),
+                "o": Out(ArrayLayout(1, num_wires) if single else ArrayLayout(2, num_wires // 2)),
                 **({"en": In(1)} if registered else {}),
             }
         )
@@ -86,14 +98,17 @@ class FeatureEncoder(wiring.Component):
         present = self._counting(present, comparators)
         trits = []
         columns = (encoder.feature, encoder.low, encoder.high, encoder.missing)
-        for feature, low, high, missing in np.stack(columns, axis=1).tolist():
+        for trit, (feature, low, high, missing) in enumerate(np.stack(columns, axis=1).tolist()):
             plus = present[feature] & comparators.reaches(feature, high)
+            if trit in self.single:
+                trits.append(plus)
+                continue
             minus = present[feature] & ~comparators.reaches(feature, low)
             trits.append(Cat(minus | ~present[feature] if missing else minus, plus))
         if not self.registered:
             m.d.comb += self.o.as_value().eq(Cat(trits))
             return m
-        register = Signal(2 * encoder.num_trits, reset_less=True, name="pipeline_register")
+        register = Signal(len(Cat(trits)), reset_less=True, name="pipeline_register")
         with m.If(self.en):
             m.d.sync += register.eq(Cat(trits))
         m.d.comb += self.o.as_value().eq(register)

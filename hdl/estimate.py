@@ -16,14 +16,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from trilut.circuit.encoder import Encoder
-from trilut.circuit.formula import Formula
 from trilut.circuit.interface import HeadOutput
+from trilut.circuit.kinds import Kind
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
 from trilut.hdl import HardwareOptions
 from trilut.hdl.argmax import Argmax, DifferenceArgmax
 from trilut.hdl.classifier import Classifier
-from trilut.hdl.sums.compressor import FALSE, TRUE, Adder, Bit, Cell, Chain, Plane, TritAdder
+from trilut.hdl.cover import Cover, num_tables
+from trilut.hdl.plan import LayerPlan
+from trilut.hdl.sums.compressor import FALSE, Adder, Bit, Cell, Chain, NumberBit, Plane, TritAdder
 from trilut.hdl.sums.groupsum import TritSum
 
 __all__ = ["PARTS", "Cost", "Estimate", "estimate"]
@@ -48,8 +50,9 @@ class Part:
         that the greedy cover leaves. Fitted to one network of four layers.
     paired : float
         How many places tables of fewer inputs take, as a part of their number, where two can share
-        one.
-        Fitted to one network of one layer.
+        one. Fitted to one network of one layer.
+    wide : tuple of int
+        How many tables a function of five inputs takes, and one of six.
     """
 
     lut: str
@@ -58,11 +61,12 @@ class Part:
     carry_step: int
     inner: float
     paired: float = 1.0
+    wide: tuple[int, int] = (1, 1)
 
 
 PARTS: dict[str, Part] = {
-    "ecp5": Part("LUT4", 4, "ecp5", 2, 0.7),
-    "ice40": Part("LUT4", 4, "carry", 1, 0.7),
+    "ecp5": Part("LUT4", 4, "ecp5", 2, 0.7, wide=(2, 4)),
+    "ice40": Part("LUT4", 4, "carry", 1, 0.7, wide=(3, 5)),
     "xc7": Part("LUT6", 6, "xilinx", 1, 0.7, 0.54),
 }
 """The parts that can be estimated for. Half a CCU2C of the ECP5 counts as a LUT4."""
@@ -188,8 +192,11 @@ def estimate(
     ).for_netlist(netlist)
     options.check_head(netlist)
     design = Classifier(optimize(netlist).netlist, options)
-    cover = _Cover(facts.lut_inputs)
-    inputs = {net: (cover.source(), cover.source()) for net in range(netlist.num_inputs)}
+    cover = Cover(facts.lut_inputs, facts.wide)
+    inputs = {
+        net: tuple(cover.source() for _ in range(design.wires.num_wires[net]))
+        for net in range(netlist.num_inputs)
+    }
     outputs, layer_ff = _add_layers(design, cover, inputs)
     groupsum, argmax = design.head_blocks
     blocks: dict[str, Cost] = {}
@@ -198,7 +205,8 @@ def estimate(
         blocks["groupsum"] = _groupsum(groupsum, sum_ff, facts)
         blocks["argmax"] = _argmax(argmax, groupsum, facts)
     covered = cover.finish()
-    logic = round(facts.paired * (covered.num_held + facts.inner * covered.num_inner))
+    small = facts.paired * (covered.num_held + facts.inner * covered.num_inner)
+    logic = round(small + covered.num_whole)
     blocks["layers"] = Cost(logic, layer_ff, covered.depth)
     blocks["encoder"] = _encoder(design.netlist.encoder, inputs, covered.used, facts)
     blocks["control"] = Cost(lut=2, ff=design.latency, depth=1)
@@ -207,166 +215,70 @@ def estimate(
     )
 
 
-class _Cover:
-    """Tables that make the planes of gates, and registers behind some of them.
-
-    As in :mod:`trilut.hdl.sums.compressor`, a bit is a number from 1, ``~bit`` is its complement,
-    and FALSE and TRUE are constants.
-    """
-
-    def __init__(self, lut_inputs: int):
-        self._lut_inputs = lut_inputs
-        self._reads: dict[Bit, tuple[Bit, ...]] = {}
-        self._num_bits = 0
-        self._num_inverters = 0
-        self._roots: set[Bit] = set()
-        self._tables: dict[tuple[Formula, tuple[Bit, ...]], Bit] = {}
-        self._inverted: dict[Bit, Bit] = {}
-
-    def source(self) -> Bit:
-        """Return a bit that comes from elsewhere."""
-        self._num_bits += 1
-        return self._num_bits
-
-    def plane(self, formula: Formula, sources: Mapping[str, Bit]) -> Bit:
-        """Return the bit that a formula makes of others."""
-        if formula.operator is None:
-            bit = TRUE if formula.leaf == "one" else sources[formula.leaf]
-            return ~bit if formula.inverted else bit
-        bits = tuple(sources[leaf] for leaf in sorted(formula.leaves))
-        key = formula, bits
-        if key not in self._tables:
-            self._tables[key] = self.table(bits)
-        return self._tables[key]
-
-    def table(self, bits: Iterable[Bit]) -> Bit:
-        """Return a bit that is some function of others."""
-        bit = self.source()
-        self._reads[bit] = tuple(_varying(bits))
-        return bit
-
-    def neither(self, a: Bit, b: Bit) -> Bit:
-        """Return a bit that is high if two bits are low, which can read what they read."""
-        varying = [bit for bit in (a, b) if bit not in (FALSE, TRUE)]
-        if len(varying) < 2:
-            return ~varying[0] if varying else TRUE
-        return self.table(
-            read for bit in _varying(varying) for read in self._reads.get(bit, (bit,))
-        )
-
-    def inverted(self, bit: Bit) -> Bit:
-        """Return the complement of a bit, by a table of its own if a table makes the bit."""
-        if bit not in self._reads:
-            return ~bit
-        return self._inverted.setdefault(bit, self.table(self._reads[bit]))
-
-    def register(self, bits: Iterable[Bit]) -> dict[Bit, Bit]:
-        """Put registers behind bits, one for all that are equal, and return what they hold."""
-        held = {bit: self.source() for bit in set(bits) if bit not in (FALSE, TRUE)}
-        # A register cannot invert, and a bit that is not made by a table has none that could.
-        self._num_inverters += sum(bit < 0 for bit in held)
-        self._roots.update(_varying(held))
-        return {FALSE: FALSE, TRUE: TRUE, **held}
-
-    def registers(self, bits: Iterable[Bit]) -> int:
-        """Put registers behind bits and return how many."""
-        return len(self.register(bits)) - 2
-
-    def finish(self) -> "_Covered":
-        """Cover what the registers hold, and return what that takes.
-
-        A table becomes part of those that read it if they have inputs left, the ones with few
-        readers first. It is spared if it becomes part of all of them.
-        """
-        used = set(self._roots)
-        readers: Counter[Bit] = Counter()
-        for bit in sorted(self._reads, reverse=True):
-            if bit in used:
-                used.update(self._reads[bit])
-                readers.update(set(self._reads[bit]))
-        support: dict[Bit, set[Bit]] = {}
-        depth: dict[Bit, int] = {}
-        spared: Counter[Bit] = Counter()
-        for bit in sorted(used & self._reads.keys()):
-            own = set(self._reads[bit])
-            tables = sorted(own & support.keys() - self._roots, key=lambda read: readers[read])
-            for read in tables:
-                joined = (own - {read}) | support[read]
-                if len(joined) <= self._lut_inputs:
-                    own = joined
-                    spared[read] += 1
-            support[bit] = own
-            depth[bit] = 1 + max((depth.get(read, 0) for read in own), default=0)
-        kept = [bit for bit in support if bit in self._roots or spared[bit] < readers[bit]]
-        num_inner = sum(bit not in self._roots for bit in kept)
-        num_tables = sum(_tables(len(support[bit]), self._lut_inputs) for bit in kept)
-        return _Covered(
-            num_tables - num_inner + self._num_inverters,
-            num_inner,
-            max(depth.values(), default=0),
-            used,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Covered:
-    """What a cover takes.
-
-    Parameters
-    ----------
-    num_held, num_inner : int
-        Tables with a register behind them, and others.
-    depth : int
-        Tables on the longest path.
-    used : set of int
-        The bits that are read by anything.
-    """
-
-    num_held: int
-    num_inner: int
-    depth: int
-    used: set[Bit]
-
-
-def _varying(bits: Iterable[Bit]) -> list[Bit]:
-    """Return bits without complements and constants."""
-    return [max(bit, ~bit) for bit in bits if bit not in (FALSE, TRUE)]
-
-
-def _tables(num_inputs: int, lut_inputs: int) -> int:
-    """Return how many tables a tree of so many inputs takes."""
-    return max(1, math.ceil((num_inputs - 1) / (lut_inputs - 1)))
-
-
 def _add_layers(
-    design: Classifier, cover: _Cover, inputs: Mapping[int, tuple[Bit, Bit]]
-) -> tuple[list[tuple[Bit, Bit]], int]:
-    """Add all gates; return the planes of the outputs, and how many registers the layers have."""
+    design: Classifier, cover: Cover, inputs: Mapping[int, tuple[Bit, ...]]
+) -> tuple[list[tuple[Bit, ...]], int]:
+    """Add all gates; return the wires of the outputs, and how many registers the layers have.
+
+    Of a dual-rail trit, the first wire is here that of +1.
+    """
     netlist = design.netlist
-    planes = dict(inputs)
+    wires = dict(inputs)
     num_registers = 0
-    a, b = netlist.a.tolist(), netlist.b.tolist()
     for plan in design.plans:
-        for gate, formulas in zip(plan.gates, plan.formulas, strict=True):
-            (a_plus, a_minus), (b_plus, b_minus) = planes[a[gate]], planes[b[gate]]
-            bits = {"a_plus": a_plus, "a_minus": a_minus, "b_plus": b_plus, "b_minus": b_minus}
-            plus, minus = formulas
-            planes[netlist.num_inputs + gate] = cover.plane(plus, bits), cover.plane(minus, bits)
+        if design.wires.is_dual_rail:
+            _add_gates(netlist, plan, cover, wires)
+        else:
+            _add_functions(netlist, plan, cover, wires)
         if plan.registered:
-            held = cover.register(bit for net in plan.nets_out for bit in planes[net])
+            held = cover.register(bit for net in plan.nets_out for bit in wires[net])
             num_registers += len(held) - 2
             for net in set(plan.nets_out):
-                plus_bit, minus_bit = planes[net]
-                planes[net] = held[plus_bit], held[minus_bit]
-    return [planes[net] for net in netlist.outputs.tolist()], num_registers
+                wires[net] = tuple(held[bit] for bit in wires[net])
+    return [wires[net] for net in netlist.outputs.tolist()], num_registers
 
 
-def _sum_bits(
-    groupsum: TritSum, cover: _Cover, outputs: Sequence[tuple[Bit, Bit]]
-) -> Iterable[Bit]:
+def _add_gates(
+    netlist: Netlist, plan: LayerPlan, cover: Cover, wires: dict[int, tuple[Bit, ...]]
+) -> None:
+    """Add the two-input gates of a layer."""
+    a, b = netlist.a.tolist(), netlist.b.tolist()
+    for gate, formulas in zip(plan.gates, plan.formulas, strict=True):
+        (a_plus, a_minus), (b_plus, b_minus) = wires[a[gate]], wires[b[gate]]
+        bits = {"a_plus": a_plus, "a_minus": a_minus, "b_plus": b_plus, "b_minus": b_minus}
+        made = tuple(cover.plane(formula, bits) for formula in formulas)
+        wires[netlist.num_inputs + gate] = made
+
+
+def _add_functions(
+    netlist: Netlist, plan: LayerPlan, cover: Cover, wires: dict[int, tuple[Bit, ...]]
+) -> None:
+    """Add the gates of a layer of any inputs."""
+    for gate, functions in zip(plan.gates, plan.functions, strict=True):
+        net = netlist.num_inputs + gate
+        alone = len(functions) == 1
+        made = []
+        for function in functions:
+            bits = [
+                _in_code_order(netlist, source, wires[source])[wire]
+                for source, wire in function.wires
+            ]
+            made.append(cover.function(function.table, tuple(bits), alone=alone))
+        wires[net] = _in_code_order(netlist, net, tuple(made))
+
+
+def _in_code_order(netlist: Netlist, net: int, wires: tuple[Bit, ...]) -> tuple[Bit, ...]:
+    """Turn the wires of a trit: +1 comes first here, and last in its code."""
+    return wires[::-1] if netlist.kinds[net] == Kind.TRIT else wires
+
+
+def _sum_bits(groupsum: TritSum, cover: Cover, outputs: Sequence[tuple[Bit, ...]]) -> Iterable[Bit]:
     """Yield the bits that the sums take in."""
     for index, plan in enumerate(groupsum.plans):
         for read in plan.inputs.values():
+            if isinstance(read, NumberBit):
+                yield outputs[groupsum.term(index, read)][read.wire]
+                continue
             trit, plane, is_inverted = groupsum.source(index, read)
             plus, minus = outputs[trit]
             match plane:
@@ -409,13 +321,13 @@ def _argmax(argmax: Argmax | DifferenceArgmax, groupsum: TritSum, part: Part) ->
     width = max(len(plan.result) for plan in groupsum.plans)
     if isinstance(argmax, DifferenceArgmax):
         # The difference is inverted, one is added, and the result is compared.
-        lut, ff = 2 * width + _tables(width, part.lut_inputs), 3 * width + 4
+        lut, ff = 2 * width + num_tables(width, part.lut_inputs), 3 * width + 4
         if gives_certain:
             # The bounds are added, and each is compared with a constant.
-            lut += _chain(width, part) + 2 * _tables(width, part.lut_inputs) + 1
+            lut += _chain(width, part) + 2 * num_tables(width, part.lut_inputs) + 1
             ff += width + 5
         if gives_set:
-            lut, ff = lut + _tables(width, part.lut_inputs) + 2, ff + 2
+            lut, ff = lut + num_tables(width, part.lut_inputs) + 2, ff + 2
         return Cost(lut, ff, 1)
     # A score that is made of bounds has a bit more than these.
     width += gives_certain
@@ -479,19 +391,22 @@ class _Tournament:
 
     def end(self) -> None:
         """Make the margin, and compare it."""
-        tables = _tables(self._width, self._part.lut_inputs)
+        tables = num_tables(self._width, self._part.lut_inputs)
         self.lut += _chain(self._width, self._part) + tables
         self.ff += 2 * (self._width + self._index_bits) + 1
 
 
 def _encoder(
     encoder: Encoder | None,
-    inputs: Mapping[int, tuple[Bit, Bit]],
+    inputs: Mapping[int, tuple[Bit, ...]],
     used: set[Bit],
     part: Part,
 ) -> Cost:
     read = [
-        (net, plane) for net, planes in inputs.items() for plane in (0, 1) if planes[plane] in used
+        (net, plane)
+        for net, planes in inputs.items()
+        for plane, bit in enumerate(planes)
+        if bit in used
     ]
     if encoder is None:
         return Cost(0, len(read), 0)
@@ -505,7 +420,7 @@ def _encoder(
         # Zeros at the end of the threshold need not be looked at.
         looked_at = bits - ((threshold & -threshold).bit_length() - 1) if threshold else 0
         # Each plane asks whether the feature is there, too.
-        more = _tables(looked_at + 1, part.lut_inputs) - 1
+        more = num_tables(looked_at + 1, part.lut_inputs) - 1
         is_small = looked_at + 1 < part.lut_inputs
         lut += num_planes * (part.paired if is_small else 1.0) + _COMPARE * more
         depth = max(depth, math.ceil(math.log(max(looked_at, 1) + 1, part.lut_inputs)))
@@ -515,5 +430,5 @@ def _encoder(
             # Whether an integer counts takes a comparison or two, and makes all planes wait.
             least, most = feature_range.seen
             ends = (feature_range.minimum < least, most < feature_range.maximum)
-            lut += sum(ends) * _tables(feature_range.bits, part.lut_inputs)
+            lut += sum(ends) * num_tables(feature_range.bits, part.lut_inputs)
     return Cost(round(lut), len(read), depth)

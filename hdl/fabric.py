@@ -6,12 +6,18 @@ every line can say which neuron it is.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
 
 import numpy as np
 
 from trilut.circuit.formula import Formula
 from trilut.circuit.gates import gate_id, gate_name
+from trilut.circuit.kinds import NO_NET, Kind
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.reach import reachable_rows
+from trilut.circuit.trit import PLUS, TRIT_BITS
+from trilut.circuit.vectors import NetWires
+from trilut.hdl.lookup import Lookup, lookup_text
 from trilut.hdl.plan import LayerPlan
 
 __all__ = ["LayerFaults", "fabric_verilog", "layer_verilog"]
@@ -24,7 +30,8 @@ class LayerFaults:
     Parameters
     ----------
     neurons : mapping
-        For a neuron, by its place in the plan, an expression of two bits, which may read ``i``.
+        For a neuron, by its place in the plan, an expression of as many bits as its net has wires,
+        two in a circuit of two-input gates, which may read ``i``.
     output : str
         An expression of as many bits as ``o`` has, which meets what ``o`` takes.
     """
@@ -43,26 +50,64 @@ def fabric_verilog(netlist: Netlist, plans: Sequence[LayerPlan], module: str) ->
     plans : sequence of LayerPlan
         The layers, none of them registered.
     """
-    widths = [2 * netlist.num_inputs, *(2 * len(plan.nets_out) for plan in plans)]
-    wires = ["in_trits", *(f"layer_{plan.level}_o" for plan in plans)]
+    wires = plans[0].wires if plans else NetWires(netlist, reachable_rows(netlist))
+    inputs = range(netlist.num_inputs)
     ports = [
-        f"input wire [{widths[0] - 1}:0] in_trits",
-        f"output wire [{2 * len(netlist.outputs) - 1}:0] out_trits",
+        f"input wire [{TRIT_BITS * netlist.num_inputs - 1}:0] in_trits",
+        f"output wire [{TRIT_BITS * len(netlist.outputs) - 1}:0] out_trits",
     ]
     lines = [f"module {module} (", *_comma_lines(ports), ");"]
-    for index, plan in enumerate(plans):
-        lines.append(f"  wire [{widths[index + 1] - 1}:0] {wires[index + 1]};")
-        lines.append(
-            f"  {module}_layer_{plan.level} layer_{plan.level} "
-            f"(.i({wires[index]}), .o({wires[index + 1]}));"
-        )
-    if plans:
-        lines.append(f"  assign out_trits = {wires[-1]};")
+    source = "in_trits"
+    if not wires.is_dual_rail:
+        source = "in_wires"
+        lines.append(f"  wire [{wires.width(inputs) - 1}:0] in_wires = {{")
+        lines += [*_comma_lines(_entering(netlist)[::-1]), "  };"]
+    for plan in plans:
+        name = f"layer_{plan.level}"
+        lines.append(f"  wire [{plan.width_out - 1}:0] {name}_o;")
+        lines.append(f"  {module}_{name} {name} (.i({source}), .o({name}_o));")
+        source = f"{name}_o"
+    if plans and wires.is_dual_rail:
+        lines.append(f"  assign out_trits = {source};")
     else:
-        trits = [f"in_trits[{2 * net + 1}:{2 * net}]" for net in netlist.outputs.tolist()]
+        nets = netlist.outputs.tolist()
+        places = _output_places(wires, nets) if plans else _input_places(wires, nets, netlist)
+        trits = [_trit(source, place) for place in places]
         lines += ["  assign out_trits = {", *_comma_lines(trits[::-1]), "  };"]
     layers = [layer_verilog(netlist, plan, f"{module}_layer_{plan.level}") for plan in plans]
     return "\n".join([*lines, "endmodule", "", *layers])
+
+
+def _entering(netlist: Netlist) -> list[str]:
+    """Return what is taken of each dual-rail trit of ``in_trits``."""
+    return [
+        f"in_trits[{_bits(range(2 * net, 2 * net + 2))}]"
+        if kind == Kind.TRIT
+        else f"in_trits[{2 * net + PLUS}]"
+        for net, kind in enumerate(netlist.kinds[: netlist.num_inputs].tolist())
+    ]
+
+
+def _output_places(wires: NetWires, nets: Sequence[int]) -> list[range]:
+    """Return where each output's wires are; a net can be several outputs."""
+    ends = list(accumulate(wires.num_wires[nets].tolist(), initial=0))
+    return [range(*place) for place in pairwise(ends)]
+
+
+def _input_places(wires: NetWires, nets: Sequence[int], netlist: Netlist) -> list[range]:
+    places = wires.places(range(netlist.num_inputs))
+    return [places[net] for net in nets]
+
+
+def _trit(vector: str, place: range) -> str:
+    """Return a bit or a trit of a vector as a dual-rail trit."""
+    bits = f"{vector}[{_bits(place)}]"
+    return bits if len(place) == TRIT_BITS else f"{bits}, ~{bits}"
+
+
+def _bits(place: range) -> str:
+    """Return what selects a place in a vector."""
+    return f"{place[-1]}:{place[0]}" if len(place) > 1 else str(place[0])
 
 
 def layer_verilog(
@@ -71,6 +116,7 @@ def layer_verilog(
     module: str,
     *,
     lut_cells: bool = False,
+    lookup: Lookup = lookup_text,
     faults: LayerFaults | None = None,
 ) -> str:
     """Return a Verilog module with the ports and the behaviour of :class:`Layer`.
@@ -82,7 +128,9 @@ def layer_verilog(
     lut_cells : bool
         Whether every plane is a LUT4 of the ECP5 and not an expression. Between registers that
         takes as many LUTs, but Yosys likes to make one plane from the other, and then the signal
-        passes two.
+        passes two. Of two-input gates only.
+    lookup : callable
+        What makes the functions of other gates.
     faults : LayerFaults, optional
         What to make wrong.
     """
@@ -91,11 +139,14 @@ def layer_verilog(
     kind = "reg" if plan.registered else "wire"
     ports = [
         *clock,
-        f"input wire [{2 * len(plan.nets_in) - 1}:0] i",
-        f"output {kind} [{2 * len(plan.nets_out) - 1}:0] o",
+        f"input wire [{plan.width_in - 1}:0] i",
+        f"output {kind} [{plan.width_out - 1}:0] o",
     ]
     lines = [f"module {module} (", *_comma_lines(ports), ");"]
-    lines += _neurons(netlist, plan, faults.neurons, lut_cells=lut_cells)
+    if plan.wires.is_dual_rail:
+        lines += _neurons(netlist, plan, faults.neurons, lut_cells=lut_cells)
+    else:
+        lines += _nodes(netlist, plan, faults.neurons, lookup)
     lines += _output(netlist, plan, faults.output)
     lines += ["endmodule", ""]
     return "\n".join(lines)
@@ -125,6 +176,27 @@ def _neurons(
             yield f"  wire [1:0] neuron_{neuron} = {right} ^ ({faults[neuron]});"
 
 
+def _nodes(
+    netlist: Netlist, plan: LayerPlan, faults: Mapping[int, str], lookup: Lookup
+) -> Iterable[str]:
+    """Give the lines of gates that are not two-input gates."""
+    places = plan.wires.places(plan.nets_in)
+    for neuron, (gate, functions) in enumerate(zip(plan.gates, plan.functions, strict=True)):
+        net = netlist.num_inputs + gate
+        sources = [source for source in netlist.sources[gate].tolist() if source != NO_NET]
+        nets = ", ".join(f"net {source}" for source in sources)
+        yield f"  // net {net}, a {Kind(netlist.kinds[net]).name.lower()}, of {nets}"
+        width = "" if len(functions) == 1 else f"[{len(functions) - 1}:0] "
+        right = f"neuron_{neuron}_right" if neuron in faults else f"neuron_{neuron}"
+        yield f"  wire {width}{right};"
+        for bit, function in enumerate(functions):
+            target = right if len(functions) == 1 else f"{right}[{bit}]"
+            read = [f"i[{places[source][wire]}]" for source, wire in function.wires]
+            yield from lookup(target, function, read)
+        if neuron in faults:
+            yield f"  wire {width}neuron_{neuron} = {right} ^ ({faults[neuron]});"
+
+
 _LEAVES = ("a_plus", "a_minus", "b_plus", "b_minus")
 
 
@@ -152,17 +224,14 @@ def _plane_texts(plan: LayerPlan) -> dict[Formula, str]:
 
 
 def _output(netlist: Netlist, plan: LayerPlan, fault: str) -> Iterable[str]:
-    position = {net: index for index, net in enumerate(plan.nets_in)}
+    places = plan.wires.places(plan.nets_in)
     neuron = {netlist.num_inputs + gate: index for index, gate in enumerate(plan.gates)}
     trits = [
-        f"neuron_{neuron[net]}"
-        if net in neuron
-        else f"i[{2 * position[net] + 1}:{2 * position[net]}]"
+        f"neuron_{neuron[net]}" if net in neuron else f"i[{_bits(places[net])}]"
         for net in reversed(plan.nets_out)
     ]
     if plan.registered:
-        width = 2 * len(plan.nets_out)
-        yield f"  initial o = {width}'d0;"
+        yield f"  initial o = {plan.width_out}'d0;"
         yield "  always @(posedge clk)"
         yield "    if (en) o <= {"
     else:

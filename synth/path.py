@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from trilut.circuit.kinds import NO_NET
+from trilut.circuit.netlist import Netlist
 from trilut.synth.result import Hop
 
 if TYPE_CHECKING:
@@ -120,14 +123,20 @@ def _between(classifier: "Classifier", start: int | None, end: int) -> list[int]
     sources = reached.copy()
     for net in range(netlist.num_inputs, end + 1):
         gate = net - netlist.num_inputs
-        reached[net] |= reached[netlist.a[gate]] | reached[netlist.b[gate]]
+        reached[net] |= reached[_read(netlist, gate)].any()
     leads = np.zeros(netlist.num_nets, dtype=bool)
     leads[end] = True
     for net in range(end, netlist.num_inputs - 1, -1):
         if leads[net] and not sources[net]:
             gate = net - netlist.num_inputs
-            leads[[netlist.a[gate], netlist.b[gate]]] = True
+            leads[_read(netlist, gate)] = True
     return [int(net) for net in np.flatnonzero(leads & reached & ~sources)]
+
+
+def _read(netlist: Netlist, gate: int) -> NDArray[np.int64]:
+    """Return the nets that a gate reads."""
+    sources: NDArray[np.int64] = netlist.sources[gate]
+    return sources[sources != NO_NET]
 
 
 def _register_level(classifier: "Classifier", level: int) -> int:

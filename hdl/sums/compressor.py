@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trilut.circuit.vectors import Number
+
 __all__ = [
     "FALSE",
     "TRUE",
@@ -23,6 +25,7 @@ __all__ = [
     "Counter",
     "InputBit",
     "Level",
+    "NumberBit",
     "Plan",
     "Plane",
     "Position",
@@ -51,6 +54,24 @@ class InputBit:
 
     trit: int
     plane: Plane
+
+    def read(self, values: NDArray[np.int8]) -> Bits:
+        """Return the bit for values [sample] of the trit."""
+        return values == {Plane.PLUS: 1, Plane.ZERO: 0, Plane.MINUS: -1}[self.plane]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberBit:
+    """A bit that enters a plan: one wire of a number."""
+
+    trit: int
+    number: Number
+    wire: int
+
+    def read(self, values: NDArray[np.int8]) -> Bits:
+        """Return the bit for values [sample] of the number."""
+        code = values.astype(np.int64) - self.number.base >> self.number.shift
+        return (code >> self.wire & 1).astype(np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,16 +199,15 @@ class Plan:
         The sum in two's complement, lowest bit first.
     """
 
-    inputs: Mapping[Bit, InputBit]
+    inputs: Mapping[Bit, InputBit | NumberBit]
     levels: tuple[Level, ...]
     result: tuple[Bit, ...]
 
     def evaluate(self, trits: NDArray[np.int8]) -> NDArray[np.int64]:
         """Return the sum for each row of trits [sample, trit]."""
-        value = {Plane.PLUS: 1, Plane.ZERO: 0, Plane.MINUS: -1}
         bits: dict[Bit, Bits] = {FALSE: np.zeros(len(trits), dtype=np.bool_)}
         for bit, source in self.inputs.items():
-            bits[bit] = trits[:, source.trit] == value[source.plane]
+            bits[bit] = source.read(trits[:, source.trit])
         for level in self.levels:
             made: dict[Bit, Bits] = {}
             for cell in level.cells:

@@ -1,7 +1,7 @@
 """GroupSum: the score of each class is the sum of its trits."""
 
 from collections.abc import Container, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Signal, signed
@@ -10,9 +10,11 @@ from amaranth.lib.data import ArrayLayout
 from amaranth.lib.wiring import In, Out
 
 from trilut.circuit.head import Head
+from trilut.circuit.trit import TRIT_BITS
+from trilut.circuit.vectors import Number
 from trilut.hdl.sums.cells import CHAINS, build_cell, build_chain, read_bit
-from trilut.hdl.sums.compressor import InputBit, Plane
-from trilut.hdl.sums.plan import SUM_TARGETS, plan_sum
+from trilut.hdl.sums.compressor import InputBit, NumberBit, Plane
+from trilut.hdl.sums.plan import SUM_TARGETS, Term, base, highest, lowest, plan_sum
 
 __all__ = [
     "GroupSum",
@@ -21,14 +23,14 @@ __all__ = [
     "difference_width",
 ]
 
-_Values = Sequence[tuple[int, ...]]
+_Values = Sequence[Term]
 
 _OPPOSITE = {Plane.PLUS: Plane.MINUS, Plane.MINUS: Plane.PLUS}
 
 
 def difference_width(head: Head) -> int:
     """Return the bits of a signed number that holds the difference of two scores."""
-    return head.num_outputs.bit_length() + 1
+    return (head.limit * head.num_outputs).bit_length() + 1
 
 
 class TritSum(wiring.Component):
@@ -40,9 +42,10 @@ class TritSum(wiring.Component):
 
     Parameters
     ----------
-    groups : sequence of sequence of tuple of int
+    groups : sequence of sequence of Term
         For each sum, the values that each of its trits can take; a value that they do not include
-        must not come. The trits of the first sum come first.
+        must not come. The trits of the first sum come first. A number may stand in the place of a
+        trit: a bit on one wire, or a score.
     width : int
         Bits of each sum.
     subtracted : container of int
@@ -71,7 +74,7 @@ class TritSum(wiring.Component):
     Members
     -------
     i : :py:`In(ArrayLayout(2, ...))`
-        Dual-rail trits. The code 11 must not come.
+        Dual-rail trits. The code 11 must not come. With numbers among them, their wires one by one.
     o : :py:`Out(ArrayLayout(signed(width), ...))`
         Sums; or the counts of all groups that their trits are sure to reach, and behind them those
         that they can reach.
@@ -109,7 +112,7 @@ class TritSum(wiring.Component):
         self._subtracted = subtracted
         self._counted = ("sure", "possible") if bounds else ("class",)
         signed_groups = [self._terms(*group) for group in zip(starts, groups, strict=True)]
-        terms = [(group, offset) for group in signed_groups]
+        terms: list[tuple[Sequence[Term], int]] = [(group, offset) for group in signed_groups]
         if bounds:
             terms = [
                 *(([_counts(choice, 1) for choice in group], 0) for group in signed_groups),
@@ -119,12 +122,16 @@ class TritSum(wiring.Component):
             plan_sum(values, target, recoded=input_register, offset=more, max_chain=max_chain)
             for values, more in terms
         )
+        terms_in = [term for group in groups for term in group]
+        ends = list(accumulate(map(_num_wires, terms_in), initial=0))
+        self._places = [range(*place) for place in pairwise(ends)]
+        is_trits = not any(isinstance(term, Number) for term in terms_in)
         self._chain = build_chain if behavioural else CHAINS.get(target, build_chain)
         self._num_stages = max(1, *(-(-len(plan.levels) // levels) for plan in self.plans))
         self.latency = self._num_stages + input_register
         super().__init__(
             {
-                "i": In(ArrayLayout(2, sum(map(len, groups)))),
+                "i": In(ArrayLayout(2, len(terms_in)) if is_trits else ArrayLayout(1, ends[-1])),
                 "o": Out(ArrayLayout(signed(width), len(self.plans))),
                 "en": In(1),
             }
@@ -142,11 +149,16 @@ class TritSum(wiring.Component):
     def _names(self) -> list[str]:
         return [f"{what}_{index}" for what in self._counted for index in range(self.num_sums)]
 
-    def _terms(self, start: int, group: _Values) -> list[tuple[int, ...]]:
+    def _terms(self, start: int, group: _Values) -> list[Term]:
         return [
-            tuple(-value for value in choice) if trit in self._subtracted else choice
-            for trit, choice in enumerate(group, start)
+            _negated(term) if trit in self._subtracted else term
+            for trit, term in enumerate(group, start)
         ]
+
+    def _wires(self, trit: int) -> Any:
+        """Return the wires of a trit or a number, counted over all sums."""
+        place = self._places[trit]
+        return self.i.as_value()[place[0] : place[-1] + 1]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -154,9 +166,13 @@ class TritSum(wiring.Component):
             m.d.comb += self.o[index].eq(self._sum(m, name, index).as_signed())
         return m
 
+    def term(self, index: int, read: InputBit | NumberBit) -> int:
+        """Return the trit or number, counted over all, that a plan reads."""
+        return self._starts[index] + read.trit
+
     def source(self, index: int, read: InputBit) -> tuple[int, Plane, bool]:
         """Return what a plan reads: a trit, counted over all, its plane, and whether inverted."""
-        trit, plane = self._starts[index] + read.trit, read.plane
+        trit, plane = self.term(index, read), read.plane
         # Whether a trit is not −1 is asked of the plane that says that it is.
         is_inverted = self._counted[index // self.num_sums] == "possible"
         if is_inverted:
@@ -186,9 +202,13 @@ class TritSum(wiring.Component):
             bits = self._name(m, f"{name}_delay_{stage}", bits, registered=True)
         return Cat(read_bit(bits, bit) for bit in plan.result)
 
-    def _read(self, index: int, read: InputBit) -> Any:
+    def _read(self, index: int, read: InputBit | NumberBit) -> Any:
+        if isinstance(read, NumberBit):
+            trit = self.term(index, read)
+            wire = self._wires(trit)[read.wire]
+            return ~wire if trit in self._subtracted else wire
         trit, plane, is_inverted = self.source(index, read)
-        minus, plus = self.i.as_value().word_select(trit, 2)
+        minus, plus = self._wires(trit)
         values = {Plane.PLUS: plus, Plane.MINUS: minus, Plane.ZERO: ~(plus | minus)}
         return ~values[plane] if is_inverted else values[plane]
 
@@ -215,8 +235,8 @@ class GroupSum(TritSum):
         The classes and their outputs.
     pipeline : int
         Number of layers between registers; a level of adders is about as slow as two.
-    values : sequence of tuple of int, optional
-        The values that each output can take; by default all three.
+    values : sequence of Term, optional
+        The values that each output can take, or the code of a number; by default all three.
     exact : bool
         Whether the scores are the scores. If not, ``offset`` is added to all of them, which makes
         them cheaper, the more so the smaller the classes are, and changes no difference.
@@ -290,9 +310,18 @@ class ScoreDifference(TritSum):
         )
 
 
-def _counts(values: tuple[int, ...], least: int) -> tuple[int, ...]:
+def _counts(values: Term, least: int) -> tuple[int, ...]:
     """Return the numbers, 1 for what is not below the least and 0 otherwise, of a trit's values."""
+    assert not isinstance(values, Number), "Only trits have bounds"
     return tuple(sorted({int(value >= least) for value in values}))
+
+
+def _num_wires(term: Term) -> int:
+    return term.num_wires if isinstance(term, Number) else TRIT_BITS
+
+
+def _negated(term: Term) -> Term:
+    return term.negated() if isinstance(term, Number) else tuple(-value for value in term)
 
 
 def _split(head: Head, values: _Values | None) -> list[_Values]:
@@ -304,6 +333,8 @@ def _split(head: Head, values: _Values | None) -> list[_Values]:
             f"Values are given for {len(values)} outputs, but the head has {head.num_outputs}"
         )
     for output, choice in enumerate(values):
+        if isinstance(choice, Number):
+            continue
         if not choice or not set(choice) <= {-1, 0, 1}:
             raise ValueError(
                 f"Output {output} takes the values {tuple(choice)}, expected some of -1, 0 and 1"
@@ -319,8 +350,9 @@ def _cheapest_offset(groups: Sequence[_Values], width: int) -> int:
     bit costs nothing.
     """
     half = 1 << width - 1
-    constants = [sum(map(min, group)) for group in groups]
-    low, high = min(constants), max(sum(map(max, group)) for group in groups)
+    constants = [sum(map(base, group)) for group in groups]
+    low = min(sum(map(lowest, group)) for group in groups)
+    high = max(sum(map(highest, group)) for group in groups)
     offsets = [top - constant for constant in constants for top in (0, -half)]
     fitting = [offset for offset in offsets if low + offset >= -half and high + offset < half]
     return min(

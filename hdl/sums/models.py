@@ -35,6 +35,20 @@ module LUT4 #(
 );
   assign Z = INIT[{D, C, B, A}];
 endmodule
+
+module PFUMX (
+  input wire ALUT, BLUT, C0,
+  output wire Z
+);
+  assign Z = C0 ? ALUT : BLUT;
+endmodule
+
+module L6MUX21 (
+  input wire D0, D1, SD,
+  output wire Z
+);
+  assign Z = SD ? D1 : D0;
+endmodule
 """,
     "xilinx": """\
 // What the carry cell and the look-up tables of the 7 series do, for simulation only.
@@ -50,6 +64,15 @@ module CARRY4 (
   wire carry3 = S[3] ? carry2 : DI[3];
   assign CO = {carry3, carry2, carry1, carry0};
   assign O = S ^ {carry2, carry1, carry0, CI | CYINIT};
+endmodule
+
+module LUT5 #(
+  parameter [31:0] INIT = 32'h0
+) (
+  input wire I0, I1, I2, I3, I4,
+  output wire O
+);
+  assign O = INIT[{I4, I3, I2, I1, I0}];
 endmodule
 
 module LUT6 #(

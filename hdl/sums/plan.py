@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from trilut.circuit.vectors import Number
 from trilut.hdl.sums.compressor import (
     FALSE,
     TRUE,
@@ -14,32 +15,36 @@ from trilut.hdl.sums.compressor import (
     Counter,
     InputBit,
     Level,
+    NumberBit,
     Plan,
     Plane,
     Position,
     TritAdder,
 )
 
-__all__ = ["PLANNERS", "SUM_TARGETS", "plan_sum"]
+__all__ = ["PLANNERS", "SUM_TARGETS", "Term", "base", "highest", "lowest", "plan_sum"]
+
+Term = tuple[int, ...] | Number
+"""What a sum adds: a trit, by the values that it can take, or a number on wires."""
 
 # An entry and nine times three trits.
 _MAX_CHAIN = 28
 
 
 def plan_sum(
-    values: Sequence[tuple[int, ...]],
+    values: Sequence[Term],
     target: str = "generic",
     *,
     recoded: bool = False,
     offset: int = 0,
     max_chain: int = _MAX_CHAIN,
 ) -> Plan:
-    """Plan the sum of some trits.
+    """Plan the sum of some trits and numbers.
 
     Parameters
     ----------
-    values : sequence of tuple of int
-        The values that each trit can take.
+    values : sequence of Term
+        The values that each trit can take, or the code of a number.
     target : str
         One of :data:`PLANNERS`.
     recoded : bool
@@ -61,6 +66,23 @@ def plan_sum(
     return heap.plan()
 
 
+def lowest(term: Term) -> int:
+    """Return the lowest value of a term."""
+    return term.low if isinstance(term, Number) else min(term)
+
+
+def base(term: Term) -> int:
+    """Return the value of a term whose bits are all 0."""
+    if isinstance(term, Number):
+        return term.low if term.low == term.high else term.base
+    return min(term)
+
+
+def highest(term: Term) -> int:
+    """Return the highest value of a term."""
+    return term.high if isinstance(term, Number) else max(term)
+
+
 @dataclass(frozen=True, slots=True)
 class _Trit:
     """The planes of a trit that can have all three values."""
@@ -73,14 +95,14 @@ class _Trit:
 class _Heap:
     """The bits that are still to be added, by weight, and the cells that add them."""
 
-    def __init__(self, values: Sequence[tuple[int, ...]], offset: int, max_chain: int):
-        low = offset + sum(min(choice) for choice in values)
-        high = offset + sum(max(choice) for choice in values)
+    def __init__(self, values: Sequence[Term], offset: int, max_chain: int):
+        low = offset + sum(lowest(term) for term in values)
+        high = offset + sum(highest(term) for term in values)
         self.width = max((~low if low < 0 else low).bit_length(), high.bit_length()) + 1
         self.max_chain = max_chain
         self.columns: list[list[Bit]] = [[] for _ in range(self.width)]
         self.trits: list[_Trit] = []
-        self._inputs: dict[Bit, InputBit] = {}
+        self._inputs: dict[Bit, InputBit | NumberBit] = {}
         self._num_bits = 0
         self._cells: list[Cell] = []
         self._made: list[list[Bit]] = [[] for _ in range(self.width)]
@@ -91,24 +113,37 @@ class _Heap:
             if constant >> weight & 1:
                 self.columns[weight].append(TRUE)
 
-    def _add(self, trit: int, choice: tuple[int, ...]) -> int:
+    def _add(self, trit: int, term: Term) -> int:
         """Put a trit's bits into the heap, and return its value when they are all 0."""
-        match sorted(set(choice)):
+        if isinstance(term, Number):
+            return self._add_number(trit, term)
+        match sorted(set(term)):
             case [value]:
                 return value
             case [-1, 0]:
-                self.columns[0].append(~self._input(trit, Plane.MINUS))
+                self.columns[0].append(~self._input(InputBit(trit, Plane.MINUS)))
             case [0, 1]:
-                self.columns[0].append(self._input(trit, Plane.PLUS))
+                self.columns[0].append(self._input(InputBit(trit, Plane.PLUS)))
             case [-1, 1]:
-                self.columns[1].append(self._input(trit, Plane.PLUS))
+                self.columns[1].append(self._input(InputBit(trit, Plane.PLUS)))
             case _:
-                self.trits.append(_Trit(*(self._input(trit, plane) for plane in Plane)))
-        return min(choice)
+                planes = [self._input(InputBit(trit, plane)) for plane in Plane]
+                self.trits.append(_Trit(*planes))
+        return min(term)
 
-    def _input(self, trit: int, plane: Plane) -> Bit:
+    def _add_number(self, trit: int, number: Number) -> int:
+        if number.low == number.high:
+            return number.low
+        for wire in range(number.num_wires):
+            # What is beyond the range of the sum is a multiple of what it is counted by.
+            if number.shift + wire < self.width:
+                bit = self._input(NumberBit(trit, number, wire))
+                self.columns[number.shift + wire].append(bit)
+        return number.base
+
+    def _input(self, source: InputBit | NumberBit) -> Bit:
         bit = self.new_bit()
-        self._inputs[bit] = InputBit(trit, plane)
+        self._inputs[bit] = source
         return bit
 
     def new_bit(self) -> Bit:
