@@ -1,10 +1,13 @@
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from circuits import random_netlist, voting_netlist
+from circuits import monotone_netlist, random_netlist, voting_netlist
 
 import trilut
+from trilut.circuit.optimize import optimize
+from trilut.circuit.reach import reachable_rows
 from trilut.circuit.tolerance import Tolerance, with_tolerance
 from trilut.cli import main
 from trilut.data import Split
@@ -43,6 +46,59 @@ def test_no_error_within_the_tolerance_changes_what_is_certain(tolerance, seen):
         true = np.where(np.isnan(x), rng.uniform(-40, 40, x.shape), x + share * reach)
         answers = predict(net, true)
         assert np.array_equal(answers[decisions.certain], decisions.chosen[decisions.certain])
+
+
+def test_a_row_that_wider_bands_bring_claims_nothing():
+    # Behind equal thresholds, an UNKNOWN first trit with a FALSE second one never occurs, so the
+    # gate may be anything there. With tolerance it occurs, and what contradicts it does not.
+    feature = trilut.Feature("f", bits=3)
+    table = np.array([[1, 0, 0], [1, 0, 0], [-1, 0, -1]]).reshape(1, 9)
+    net = trilut.Netlist.of_gates(
+        2,
+        np.concatenate([table, -table]),
+        [0, 0],
+        [1, 1],
+        [2, 3],
+        encoder=trilut.Encoder((feature,), [0, 0], [3, 4], [3, 4]),
+        head=trilut.Head(("first", "second"), (1, 1)),
+    )
+    assert predict(net, [[2.0], [3.0]]).tolist() == [0, 1]
+    tolerant = with_tolerance(net, Tolerance(1))
+    assert classify(tolerant, [[0.0], [2.0], [3.0], [6.0]], certain=True).certain.tolist() == [
+        *(True, False, False, True)
+    ]
+    assert np.array_equal(predict(with_tolerance(net, Tolerance(0)), X), predict(net, X))
+
+
+X = np.arange(8.0)[:, None]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_gate_that_does_as_it_likes_where_it_may_is_believed(seed):
+    net = monotone_netlist(
+        seed, num_inputs=5, num_gates=10, num_outputs=5, num_classes=2, with_encoder=True
+    )
+    rng = np.random.default_rng(seed)
+    anything = rng.choice([-1, 0, 1], net.table.shape)
+    net = replace(net, table=np.where(reachable_rows(net), net.table, anything))
+    ranges = [range(each.minimum, each.maximum + 1) for each in net.encoder.features]
+    # The integers of every feature, and None where it is missing.
+    vectors = list(itertools.product(*([None, *each] for each in ranges)))
+    place = {vector: number for number, vector in enumerate(vectors)}
+    x = np.array([[np.nan if value is None else value for value in each] for each in vectors])
+    answers = predict(net, x)
+    for made in (net, optimize(net).netlist):
+        for error in (0, 1, 2):
+            decisions = classify(with_tolerance(made, Tolerance(error)), x, certain=True)
+            for number in np.flatnonzero(decisions.certain):
+                near = (
+                    each
+                    if value is None
+                    else set(each) & {*range(value - error, value + error + 1)}
+                    for value, each in zip(vectors[number], ranges, strict=True)
+                )
+                true = [place[vector] for vector in itertools.product(*near)]
+                assert np.all(answers[true] == decisions.chosen[number])
 
 
 def test_without_tolerance_nothing_changes():

@@ -8,6 +8,8 @@ ternary gates; Kleene's connectives are, and so is the consensus of two trits; Å
 implication, TRUE for two UNKNOWN inputs, is not.
 """
 
+import dataclasses
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -15,7 +17,13 @@ from trilut.circuit.netlist import Netlist
 from trilut.circuit.reach import reachable_rows
 from trilut.errors import NetlistError
 
-__all__ = ["check_monotone", "is_information_monotone", "is_monotone", "project"]
+__all__ = [
+    "check_monotone",
+    "is_information_monotone",
+    "is_monotone",
+    "project",
+    "with_least_claims",
+]
 
 # The rows of a table: corners know both inputs, an edge one, the centre none.
 _EDGES = {1: (0, 2), 3: (0, 6), 5: (2, 8), 7: (6, 8)}
@@ -74,6 +82,20 @@ def check_monotone(netlist: Netlist) -> None:
             f"Netlist {netlist.name!r} has {len(wrong)} gates of {netlist.num_gates} that are not "
             f"information-monotone, gate {wrong[0]} first, so nothing in it can be certain"
         )
+
+
+def with_least_claims(netlist: Netlist) -> Netlist:
+    """Return a monotone netlist whose gates claim as little as they can on rows that never occur.
+
+    There a gate is UNKNOWN, or what it is if both inputs are UNKNOWN. Nothing that the netlist
+    computes changes. But behind an encoder with wider bands of UNKNOWN, where such rows can occur,
+    every net then still is UNKNOWN or what it is behind the encoder of the netlist.
+    """
+    if is_information_monotone(netlist.table).all():
+        return netlist
+    rows = reachable_rows(netlist)
+    centre = netlist.table[:, [_CENTRE]] * rows[:, [_CENTRE]]
+    return dataclasses.replace(netlist, table=np.where(rows, netlist.table, centre))
 
 
 def is_monotone(netlist: Netlist) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from trilut.circuit.encoder import Feature
 from trilut.circuit.limits import MAX_INTEGER
-from trilut.circuit.monotone import check_monotone
+from trilut.circuit.monotone import check_monotone, with_least_claims
 from trilut.circuit.netlist import Netlist
 from trilut.errors import NetlistError
 
@@ -71,6 +71,8 @@ def with_tolerance(netlist: Netlist, tolerance: Tolerance) -> Netlist:
     if encoder is None:
         raise NetlistError(f"Netlist {netlist.name!r} has no encoder, so it has no thresholds")
     check_monotone(netlist)
+    # With wider bands, rows of tables occur that could not before.
+    netlist = with_least_claims(netlist)
     steps = [tolerance.steps(feature) for feature in encoder.features]
     features = list(encoder.features)
     for index, feature in enumerate(features):

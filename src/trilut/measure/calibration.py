@@ -37,9 +37,15 @@ __all__ = [
     "calibrate_risk",
     "calibrate_set",
     "fewest_samples",
+    "margin_for_risk",
+    "margin_for_sets",
     "probability_of_fewer",
     "with_certificate",
 ]
+
+
+Answers = tuple[Decisions, NDArray[np.int64]]
+"""What a circuit says of samples, and their right classes."""
 
 
 class CalibrationError(TrilutError):
@@ -149,38 +155,65 @@ def calibrate_risk(
     NetlistError, DataError
         If the samples do not fit the netlist.
     """
+    return margin_for_risk(
+        (_decisions(netlist, samples), samples.y),
+        pilot=(_decisions(netlist, pilot), pilot.y),
+        risk=risk,
+        confidence=confidence,
+        per_class=per_class,
+    )
+
+
+def margin_for_risk(
+    answers: Answers, *, pilot: Answers, risk: float, confidence: float, per_class: bool = False
+) -> Risk:
+    """Find the smallest abstention margin that keeps a risk, as :func:`calibrate_risk` does.
+
+    Parameters
+    ----------
+    answers, pilot : Answers
+        What a circuit says of the two kinds of samples.
+
+    Raises
+    ------
+    CalibrationError
+        If the samples do not support it.
+    """
     _check_share("risk", risk)
     _check_share("confidence", confidence)
-    tests = _Tests(_decisions(netlist, samples), samples, risk, per_class=per_class)
-    trial = _Tests(_decisions(netlist, pilot), pilot, risk, per_class=per_class)
+    tests = _Tests(*answers, risk, per_class=per_class)
+    trial = _Tests(*pilot, risk, per_class=per_class)
+    num_samples = len(answers[1])
     kept = None
-    for margin in range(trial.most_hopeful(len(samples)), 0, -1):
+    for margin in range(trial.most_hopeful(num_samples), 0, -1):
         if tests.p_value(margin) > 1 - confidence:
             break
         kept = margin
     if kept is None:
         needed = fewest_samples(risk, confidence)
         raise CalibrationError(
-            f"{len(samples)} samples do not support a risk of {risk:g} with confidence "
+            f"{num_samples} samples do not support a risk of {risk:g} with confidence "
             f"{confidence:g}: it takes {needed} answered ones without an error"
             + (" for each class" if per_class else "")
             + ", more with errors; give more samples, or promise less"
         )
     answered, errors = tests.counts(kept)
     return Risk(
-        risk, confidence, per_class, kept, len(samples), int(answered.sum()), int(errors.sum())
+        risk, confidence, per_class, kept, num_samples, int(answered.sum()), int(errors.sum())
     )
 
 
 class _Tests:
     """The tests of one set of samples: whether a margin keeps the risk."""
 
-    def __init__(self, decisions: Decisions, samples: Split, risk: float, *, per_class: bool):
+    def __init__(
+        self, decisions: Decisions, labels: NDArray[np.int64], risk: float, *, per_class: bool
+    ):
         self._margin = decisions.margin
-        self._wrong = decisions.chosen != samples.y
+        self._wrong = decisions.chosen != labels
         self._risk = risk
         num_classes = decisions.scores.shape[1]
-        self._group = decisions.chosen if per_class else np.zeros(len(samples), dtype=np.int64)
+        self._group = decisions.chosen if per_class else np.zeros(len(labels), dtype=np.int64)
         self._num_groups = num_classes if per_class else 1
 
     def counts(self, margin: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -237,21 +270,38 @@ def calibrate_set(netlist: Netlist, samples: Split, *, coverage: float) -> Cover
     NetlistError, DataError
         If the samples do not fit the netlist.
     """
+    return margin_for_sets((_decisions(netlist, samples), samples.y), coverage=coverage)
+
+
+def margin_for_sets(answers: Answers, *, coverage: float) -> Coverage:
+    """Find the margin of prediction sets, as :func:`calibrate_set` does.
+
+    Parameters
+    ----------
+    answers : Answers
+        What a circuit says of the samples.
+
+    Raises
+    ------
+    CalibrationError
+        If there are too few samples.
+    """
     _check_share("coverage", coverage)
-    scores = _decisions(netlist, samples).scores
-    own = np.take_along_axis(scores, samples.y[:, None], axis=1)[:, 0]
+    decisions, labels = answers
+    scores, num_samples = decisions.scores, len(labels)
+    own = np.take_along_axis(scores, labels[:, None], axis=1)[:, 0]
     distance = np.sort(scores.max(axis=1) - own)
     # A little less, lest rounding asks for one more than (n + 1)·coverage is.
-    place = math.ceil((len(samples) + 1) * coverage - 1e-9)
-    if place > len(samples):
+    place = math.ceil((num_samples + 1) * coverage - 1e-9)
+    if place > num_samples:
         needed = math.ceil(coverage / (1 - coverage) - 1e-9)
         raise CalibrationError(
-            f"{len(samples)} samples do not support a coverage of {coverage:g}: "
+            f"{num_samples} samples do not support a coverage of {coverage:g}: "
             f"it takes {needed}; give more samples, or promise less"
         )
     margin = int(distance[place - 1])
     size = (scores.max(axis=1, keepdims=True) - scores <= margin).sum(axis=1).mean()
-    return Coverage(coverage, margin, len(samples), float(size))
+    return Coverage(coverage, margin, num_samples, float(size))
 
 
 def with_certificate(
