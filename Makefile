@@ -24,8 +24,8 @@ help:
 	@echo "  bench-emission  time and memory of Verilog output up to 512K gates"
 	@echo "  bench-training  time of a training step, and accuracies (hours; it can be interrupted)"
 	@echo "  bench-loading   time and memory of a large table, beside numpy.loadtxt (minutes)"
-	@echo "  bench-missing   accuracy with features missing, ternary and binary (minutes)"
-	@echo "  bench-trust     certain answers, tolerance, guaranteed risk, and their LUTs (minutes)"
+	@echo "  bench-missing   accuracy with features missing, ternary and binary (an hour; it can be interrupted)"
+	@echo "  bench-trust     that, certain answers, tolerance, guaranteed risk, and their LUTs (hours; it can be interrupted)"
 	@echo "  bench-tables    tables beside gradient boosting and trees as circuits (hours; it can be interrupted)"
 	@echo "  bench-verification  vectors a second through the RTL, and the time of a proof"
 	@echo "  bench-mutants   mistakes of every kind in three designs: what simulation and proof see (hours)"
@@ -128,9 +128,12 @@ bench-loading: $(STAMP)
 
 bench-missing: $(STAMP)
 	$(BIN)/python benchmarks/missing_features.py
+	$(BIN)/python benchmarks/trust_page.py
 
 bench-trust: $(STAMP)
+	$(BIN)/python benchmarks/missing_features.py
 	$(BIN)/python benchmarks/trust.py
+	$(BIN)/python benchmarks/trust_page.py
 
 bench-tables: $(STAMP)
 	$(BIN)/python benchmarks/tables.py

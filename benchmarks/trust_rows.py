@@ -30,7 +30,13 @@ _LEARNED = {"layers": (1000,), "wiring": "learned", "batch": 128, "learning_rate
 _TABLE = {"steps": 2000, "evaluate_every": 200}
 SETS: dict[str, dict[str, Any]] = {
     "digits": {**_LEARNED, "steps": 3000, "evaluate_every": 250},
-    "breast_cancer": {},
+    # Chosen by the validation accuracy with features missing, over the seeds: 96.5 % (kleene 96.2),
+    # where the defaults and one layer with bands of UNKNOWN have 95.1 % (94.2).
+    "breast_cancer": {
+        **_LEARNED,
+        **{"layers": (200,), "steps": 1000, "evaluate_every": 100},
+        **{"spacing": "balanced", "thresholds": 7, "delta": 0.0},
+    },
     # Shifts would move what is filled in, too.
     "mnist": {**_LEARNED, "shift": 0, "steps": 4000, "evaluate_every": 500},
     "magic": _TABLE,
