@@ -81,7 +81,7 @@ class Classifier(wiring.Component):
     in_features : :py:`In(feature_layout(netlist.encoder))`
         Feature values, if the input is features.
     in_present : :py:`In(len(netlist.encoder.features))`
-        Bit f is low if feature f is missing, if the input is features.
+        Bit f is low if feature f is missing, if the input is features and these can be missing.
     in_trits : :py:`In(ArrayLayout(2, netlist.num_inputs))`
         Dual-rail trits, if the input is trits. The code 11 must not occur.
     abstain_margin : :py:`In`
@@ -142,7 +142,7 @@ class Classifier(wiring.Component):
         self.latency = self._num_stages + 1
         head = netlist.head
         self.interface = Interface(
-            input_ports(encoder, netlist.num_inputs),
+            input_ports(encoder, netlist.num_inputs, presence=self._has_presence),
             output_ports(head, len(netlist.outputs), options.head_outputs),
             self.latency,
             margin_port(head) if head is not None and options.margin_port else None,
@@ -201,11 +201,17 @@ class Classifier(wiring.Component):
             faults=faults,
         )
 
+    @property
+    def _has_presence(self) -> bool:
+        """Whether there is a port that says which features are there; a loader drives it itself."""
+        return self.options.presence_bits or self.options.axi_beat_bits is not None
+
     def _input_members(self) -> dict[str, Any]:
         members = {"in_valid": In(1), "in_ready": Out(1)}
         if self._encoder is not None:
             members["in_features"] = In(self._encoder.features.shape())
-            members["in_present"] = In(self._encoder.present.shape())
+            if self._has_presence:
+                members["in_present"] = In(self._encoder.present.shape())
         else:
             members["in_trits"] = In(ArrayLayout(2, self.netlist.num_inputs))
         return {**members, **self.margin_members}
@@ -255,7 +261,7 @@ class Classifier(wiring.Component):
         m.submodules.encoder = encoder = self._encoder
         m.d.comb += [
             encoder.features.eq(self.in_features),
-            encoder.present.eq(self.in_present),
+            encoder.present.eq(self.in_present if self._has_presence else ~0),
         ]
         if self.input_register:
             m.d.comb += encoder.en.eq(advance)

@@ -56,7 +56,7 @@ class HardwareOptions:
         loader holds the vector, so trits enter the layers from there, and from a ``pipeline`` of 3
         on so do features, through the encoder.
     presence_bits : bool
-        Whether the packets of AXI4-Streams say which features are there.
+        Whether vectors say which features are there, by a port or, with AXI4-Streams, in packets.
     scores : bool
         Whether the scores come out too. Without them, two classes take one sum and not two.
     certain : bool
@@ -104,8 +104,6 @@ class HardwareOptions:
             raise NetlistError(f"Sums are made of {self.sums!r}, expected one of {names}")
         if self.axi_beat_bits is not None:
             _check_beats(self.axi_beat_bits)
-        elif not self.presence_bits:
-            raise NetlistError("Only packets can leave out the presence bits; give --axi, too")
         if self.logic_only and self.flags:
             raise NetlistError(
                 f"With --logic-only only the gates are written, without {', '.join(self.flags)}; "

@@ -381,7 +381,9 @@ def test_sums_of_an_unknown_part():
         HardwareOptions(sums="ecp6")
 
 
-def test_only_packets_leave_out_the_presence_bits():
-    message = "Only packets can leave out the presence bits; give --axi, too"
-    with pytest.raises(NetlistError, match=f"^{message}$"):
-        HardwareOptions(presence_bits=False)
+def test_without_presence_bits_there_is_no_port_for_them():
+    netlist = random_netlist(0, num_inputs=4, num_gates=5, num_outputs=3, with_encoder=True)
+    classifier = Classifier(netlist, HardwareOptions(presence_bits=False))
+    assert "in_present" not in classifier.signature.members
+    assert [port.name for port in classifier.interface.inputs] == ["in_features"]
+    assert not classifier.interface.has_presence

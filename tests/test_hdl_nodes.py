@@ -43,7 +43,7 @@ DESIGNS = {
     "scores in two classes": (2, True, True, {"sums": "xilinx"}),
     "bits and trits, trits in": (2, False, True, {"sums": "carry", "input_kind": InputKind.TRITS}),
     "scores, any logic": (5, True, False, {"sums": "generic", "pipeline": 3, "scores": True}),
-    "an ECP5": (4, False, True, {"sums": "ecp5", "pipeline": 1, "scores": True}),
+    "an ECP5": (4, False, True, {"sums": "ecp5", "pipeline": 1, "presence_bits": False}),
     "beats": (3, True, True, {"sums": "ecp5", "axi_beat_bits": 16, "presence_bits": False}),
     "components": (3, False, True, {"sums": "generic", "fabric": Fabric.AMARANTH}),
 }

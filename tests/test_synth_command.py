@@ -69,13 +69,6 @@ def test_two_targets_of_one_name(net, tmp_path, capsys):
         assert not output.exists()
 
 
-def test_presence_bits_are_of_packets(net, tmp_path, capsys):
-    assert main(["synth", str(net), "-o", str(tmp_path / "o"), "--no-missing"]) == 1
-    assert capsys.readouterr().err == (
-        "trilut: error: Only packets can leave out the presence bits; give --axi, too\n"
-    )
-
-
 @pytest.mark.synth
 def test_synthesis_with_a_loader(net, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("TRILUT_CACHE", str(tmp_path / "cache"))

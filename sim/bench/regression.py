@@ -335,7 +335,7 @@ def reference_model(
     vectors = FeatureVectors.concatenate(features)
     _check_features(netlist, vectors)
     driven = _scrambled(netlist, vectors, seed)
-    if interface.axi is not None and not interface.axi.presence_bits:
+    if not interface.has_presence:
         vectors = driven = FeatureVectors(driven.values, np.ones_like(driven.valid))
     return Model(driven, _reference(netlist, vectors, interface))
 

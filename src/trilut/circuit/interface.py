@@ -246,7 +246,7 @@ class Interface:
     @property
     def packet(self) -> dict[str, range]:
         """Where the inputs lie in a packet of AXI4-Stream."""
-        kept = [port for port in self.inputs if port.name != "in_present" or self._has_presence]
+        kept = [port for port in self.inputs if port.name != "in_present" or self.has_presence]
         return _places(kept, alignment=1)
 
     @property
@@ -267,8 +267,9 @@ class Interface:
         return sum(-(-port.width // 8) * 8 for port in self.outputs)
 
     @property
-    def _has_presence(self) -> bool:
-        return self.axi is None or self.axi.presence_bits
+    def has_presence(self) -> bool:
+        """Whether a vector says which features are there; if not, all of them are."""
+        return self.has_port("in_present") and (self.axi is None or self.axi.presence_bits)
 
     def pack_vectors(self, vectors: Vectors) -> dict[str, Bits]:
         """Return the bits of each input port; missing features carry the values that they have.
@@ -342,7 +343,9 @@ class VerilogModule:
     models: str = ""
 
 
-def input_ports(encoder: Encoder | None, num_inputs: int) -> tuple[Port, ...]:
+def input_ports(
+    encoder: Encoder | None, num_inputs: int, *, presence: bool = True
+) -> tuple[Port, ...]:
     """Return the ports of a vector: features and their presence, or trits without an encoder."""
     if encoder is None:
         return (Port("in_trits", Direction.INPUT, (_TRIT,) * num_inputs),)
@@ -350,11 +353,10 @@ def input_ports(encoder: Encoder | None, num_inputs: int) -> tuple[Port, ...]:
         Field(feature.bits, FieldKind.SIGNED if feature.signed else FieldKind.UNSIGNED)
         for feature in encoder.features
     )
-    present = (_WIRE,) * len(features)
-    return (
-        Port("in_features", Direction.INPUT, features),
-        Port("in_present", Direction.INPUT, present),
-    )
+    values = Port("in_features", Direction.INPUT, features)
+    if not presence:
+        return (values,)
+    return (values, Port("in_present", Direction.INPUT, (_WIRE,) * len(features)))
 
 
 def output_ports(

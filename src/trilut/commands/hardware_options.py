@@ -116,7 +116,7 @@ def add_hardware_options(
     parser.add_argument(
         "--no-missing",
         action="store_true",
-        help="with --axi: packets without presence bits, as all features are always there",
+        help="no presence bits, as all features are always there",
     )
     parser.add_argument(
         "--sums",

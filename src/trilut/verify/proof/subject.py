@@ -66,7 +66,7 @@ class Subject:
     @property
     def always_present(self) -> bool:
         """Whether no feature can be missing."""
-        return self.interface.axi is not None and not self.interface.axi.presence_bits
+        return not self.interface.has_presence
 
     @property
     def vector(self) -> dict[str, Sequence[Bit]]:
