@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trilut.circuit.encoder import Encoder, FeatureVectors
-from trilut.circuit.gates import truth_values
 from trilut.circuit.interface import Vectors
+from trilut.circuit.kinds import Kind
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.shapes import inputs_text
 from trilut.errors import NetlistError
 from trilut.sim.bench.stimulus import stimulus
 from trilut.sim.engines.dispatch import evaluate
@@ -159,10 +160,10 @@ def _check(a: Netlist, b: Netlist) -> None:
                 f"Netlists {a.name!r} and {b.name!r} take different inputs: "
                 "their encoders have different features"
             )
-    elif (a.num_inputs, a.valence) != (b.num_inputs, b.valence):
+    elif not np.array_equal(a.kinds[: a.num_inputs], b.kinds[: b.num_inputs]):
         raise NetlistError(
             f"Netlists {a.name!r} and {b.name!r} take different inputs: "
-            f"{a.num_inputs} of valence {a.valence} and {b.num_inputs} of valence {b.valence}"
+            f"{inputs_text(a)} and {inputs_text(b)}"
         )
     if len(a.outputs) != len(b.outputs) and not _share_classes(a, b):
         raise NetlistError(
@@ -178,7 +179,7 @@ def _share_classes(a: Netlist, b: Netlist) -> bool:
 def _levels(a: Netlist, b: Netlist) -> list[NDArray[np.int64]]:
     """Return the values that each input must be tried with."""
     if a.encoder is None or b.encoder is None:
-        return [truth_values(a.valence).astype(np.int64)] * a.num_inputs
+        return [np.array(Kind(kind).values) for kind in a.kinds[: a.num_inputs]]
     return [_starts((a.encoder, b.encoder), number) for number in range(len(a.encoder.features))]
 
 

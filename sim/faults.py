@@ -10,13 +10,15 @@ import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.kinds import NO_NET, Kind, levels_of
 from trilut.circuit.netlist import Netlist
-from trilut.circuit.reach import ternary_tables
+from trilut.circuit.shapes import strides
 from trilut.errors import DataError, NetlistError
 from trilut.sim.probe import net_values
 
@@ -144,8 +146,9 @@ def all_faults(
     netlist: Netlist,
     models: Sequence[FaultModel] = (FaultModel.STUCK_FALSE, FaultModel.STUCK_TRUE),
 ) -> list[NetFault]:
-    """Return every fault of the given models on every net."""
-    return [NetFault(number, model) for number in range(netlist.num_nets) for model in models]
+    """Return every fault of the given models on every net that is a bit or a trit."""
+    nets = np.flatnonzero(netlist.kinds != Kind.SCORE).tolist()
+    return [NetFault(number, model) for number in nets for model in models]
 
 
 def inject(netlist: Netlist, faults: Iterable[NetFault]) -> Netlist:
@@ -157,29 +160,47 @@ def inject(netlist: Netlist, faults: Iterable[NetFault]) -> Netlist:
     Raises
     ------
     NetlistError
-        If there is no such net, if a net has two faults, or if a fault makes UNKNOWN in a binary
-        netlist.
+        If there is no such net, if a net has two faults, if it is a score, or if a fault makes
+        UNKNOWN of a bit.
     """
     listed = sorted(faults, key=lambda fault: fault.net)
     _check(netlist, listed)
-    tables = ternary_tables(netlist).copy()
+    tables = netlist.table.copy()
     for fault in listed:
         if fault.net >= netlist.num_inputs:
             gate = fault.net - netlist.num_inputs
-            tables[gate] = np.array(fault.model.value)[tables[gate] + 1]
+            own = tables[gate, : netlist.num_rows[gate]]
+            own[:] = np.array(fault.model.value)[own + 1]
     wrapped = [fault for fault in listed if fault.net < netlist.num_inputs]
     nets = np.arange(netlist.num_nets)
     nets[netlist.num_inputs :] += len(wrapped)
     inputs = np.array([fault.net for fault in wrapped], dtype=np.int64)
     nets[inputs] = netlist.num_inputs + np.arange(len(wrapped))
-    buffers = np.array([np.repeat(fault.model.value, 3) for fault in wrapped], dtype=np.int8)
-    tables = np.concatenate([buffers.reshape(-1, 9), tables])
+    sources = np.where(netlist.sources == NO_NET, NO_NET, nets[netlist.sources])
+    buffers = [_buffer(netlist, fault) for fault in wrapped]
+    # A buffer reads its input twice: the gates of a two-input circuit stay such.
+    twice = np.stack([inputs, inputs], axis=1)
     return dataclasses.replace(
         netlist,
-        table=tables if netlist.valence == 3 else tables[:, [0, 2, 6, 8]],
-        sources=np.concatenate([np.stack([inputs, inputs], axis=1), nets[netlist.sources]]),
+        table=_stacked([*(buffer[None, :] for buffer in buffers), tables], 0),
+        sources=_stacked([twice, sources], NO_NET),
         outputs=nets[netlist.outputs],
-        kinds=np.full(netlist.num_inputs + len(tables), netlist.valence, dtype=np.int8),
+        kinds=np.insert(netlist.kinds, netlist.num_inputs, netlist.kinds[inputs]),
+    )
+
+
+def _buffer(netlist: Netlist, fault: NetFault) -> NDArray[np.int8]:
+    """Return the table of a gate that reads an input twice and has its fault."""
+    kind = Kind(netlist.kinds[fault.net])
+    values = [fault.model.value[value + 1] for value in kind.values]
+    return np.repeat(np.array(values, dtype=np.int8), kind)
+
+
+def _stacked(parts: Sequence[NDArray[Any]], fill: int) -> NDArray[Any]:
+    """Return the rows of all parts, the shorter ones filled up."""
+    width = max(part.shape[1] for part in parts)
+    return np.concatenate(
+        [np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=fill) for part in parts]
     )
 
 
@@ -193,10 +214,16 @@ def _check(netlist: Netlist, faults: Sequence[NetFault]) -> None:
         if fault.net in seen:
             raise NetlistError(f"Net {fault.net} has two faults, expected at most one")
         seen.add(fault.net)
-        if netlist.valence == 2 and 0 in (fault.model.value[0], fault.model.value[2]):
+        kind = netlist.kinds[fault.net]
+        if kind == Kind.SCORE:
+            raise NetlistError(
+                f"Fault {fault.model.name} on net {fault.net}, which is a score; faults are of "
+                "bits and trits"
+            )
+        if kind == Kind.BIT and 0 in (fault.model.value[0], fault.model.value[2]):
             raise NetlistError(
                 f"Fault {fault.model.name} on net {fault.net} makes UNKNOWN, "
-                "which a netlist of valence 2 cannot carry"
+                "which a bit cannot carry"
             )
 
 
@@ -211,7 +238,7 @@ def fault_effects(
     Raises
     ------
     NetlistError
-        If there is no such net, or if a fault makes UNKNOWN in a binary netlist.
+        If there is no such net, or if a fault makes UNKNOWN of a bit.
     DataError
         If the samples do not fit the netlist, or there are none.
     """
@@ -272,10 +299,11 @@ class _Spread:
     def __init__(self, netlist: Netlist, values: NDArray[np.int8]) -> None:
         self._netlist = netlist
         self._values = values
-        self._tables = ternary_tables(netlist)
-        sources = np.concatenate([netlist.a, netlist.b])
+        self._strides = strides(netlist)
+        gates, slots = np.nonzero(netlist.sources != NO_NET)
+        sources = netlist.sources[gates, slots]
         order = np.argsort(sources, kind="stable")
-        self._readers = order % max(1, netlist.num_gates)
+        self._readers = gates[order]
         self._first = np.searchsorted(sources[order], np.arange(netlist.num_nets + 1))
         self._places: dict[int, list[int]] = {}
         for output, number in enumerate(netlist.outputs.tolist()):
@@ -321,11 +349,11 @@ class _Spread:
                 continue
             last = gate
             number = self._netlist.num_inputs + gate
-            a, b = (
-                changed.get(source, self._values[source])
-                for source in (int(self._netlist.a[gate]), int(self._netlist.b[gate]))
-            )
-            value = self._tables[gate][3 * (a + 1) + b + 1]
+            row = np.zeros(self._values.shape[1], dtype=np.int64)
+            for source, stride in zip(self._netlist.reads(gate), self._strides[gate], strict=False):
+                read = changed.get(source, self._values[source])
+                row += stride * levels_of(read, self._netlist.kinds[source])
+            value = self._netlist.table[gate][row]
             if not np.array_equal(value, self._values[number]):
                 changed[number] = value
                 for reader in self._gates_after(number):

@@ -1,22 +1,25 @@
 """Why a net has its value: the gates and inputs that made it so."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trilut.circuit.encoder import FeatureVectors
-from trilut.circuit.gates import gate_id, gate_name, table_text
+from trilut.circuit.kinds import Kind
 from trilut.circuit.netlist import Netlist
-from trilut.circuit.reach import ternary_tables
+from trilut.circuit.shapes import gate_text, row_values
 from trilut.errors import DataError, NetlistError
 from trilut.sim.probe import net_values
 
 __all__ = ["Role", "Step", "Trace", "trace", "trace_output"]
 
-_MARKS = {-1: "-", 0: "0", 1: "+"}
+
+def _mark(value: int) -> str:
+    return {-1: "-", 0: "0", 1: "+"}.get(value, f"{value:+d}")
 
 
 class Role(StrEnum):
@@ -44,7 +47,7 @@ class Step:
     role : Role
         What it does.
     gate : str
-        The gate's name, or its table as nine of ``-0+``; empty for an input.
+        The gate's name, or its table as ``-0+`` or numbers; empty for an input.
     reads : tuple of (int, int)
         The nets that the gate reads, and their values.
     because : tuple of int
@@ -64,13 +67,13 @@ class Step:
     def text(self) -> str:
         """Write as one line."""
         if self.role is Role.INPUT:
-            return f"net {self.net} = {_MARKS[self.value]}  input{self.about and ': '}{self.about}"
+            return f"net {self.net} = {_mark(self.value)}  input{self.about and ': '}{self.about}"
         operands = ", ".join(
-            f"net {net} = {_MARKS[value]}{'' if net in self.because else ' (not followed)'}"
+            f"net {net} = {_mark(value)}{'' if net in self.because else ' (not followed)'}"
             for net, value in self.reads
         )
         made = "  made here" if self.role is Role.MAKES else ""
-        return f"net {self.net} = {_MARKS[self.value]}  {self.gate}({operands}){made}"
+        return f"net {self.net} = {_mark(self.value)}  {self.gate}({operands}){made}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +113,9 @@ def trace(netlist: Netlist, sample: FeatureVectors | ArrayLike, of: int) -> Trac
 
     An UNKNOWN is followed to the UNKNOWN operands that matter, those that could change it if they
     were known; it ends at inputs, and at gates that make UNKNOWN of operands that are known or do
-    not matter. FALSE and TRUE are followed to operands that are enough to fix the value: one if one
-    is enough, preferably one that is known, else both. The inputs at the end of such a trace fix
-    the value, whatever the other inputs are.
+    not matter. FALSE, TRUE and scores are followed to operands that are enough to fix the value: as
+    few as are enough, preferably known ones. The inputs at the end of such a trace fix the value,
+    whatever the other inputs are.
 
     Parameters
     ----------
@@ -137,14 +140,14 @@ def trace(netlist: Netlist, sample: FeatureVectors | ArrayLike, of: int) -> Trac
         raise ValueError(f"Trace takes one sample, not {len(samples)}")
     values = net_values(netlist, samples)[0]
     about = _inputs_text(netlist, samples)
-    tables = ternary_tables(netlist).reshape(-1, 3, 3)
+    of_unknown = netlist.kinds[of] != Kind.SCORE and values[of] == 0
     steps = {}
     todo = [of]
     while todo:
         current = todo.pop()
         if current in steps:
             continue
-        because = _because(netlist, tables, values, current, of_unknown=values[of] == 0)
+        because = _because(netlist, values, current, of_unknown=of_unknown)
         steps[current] = _step(netlist, values, current, because, about)
         todo.extend(steps[current].because)
     # Gates read lower nets only, so descending order puts readers first.
@@ -186,7 +189,8 @@ def trace_output(
     one = values[sample : sample + 1]
     if number is None:
         if output is None:
-            unknown = np.flatnonzero(net_values(netlist, one)[0, netlist.outputs] == 0)
+            is_unknown = net_values(netlist, one)[0, netlist.outputs] == 0
+            unknown = np.flatnonzero(is_unknown & (netlist.kinds[netlist.outputs] != Kind.SCORE))
             output = int(unknown[0]) if len(unknown) else 0
         if not 0 <= output < len(netlist.outputs):
             raise NetlistError(
@@ -212,71 +216,63 @@ def _step(
     if number < netlist.num_inputs:
         return Step(number, value, Role.INPUT, about=about.get(number, ""))
     gate = number - netlist.num_inputs
-    operands = dict.fromkeys((int(netlist.a[gate]), int(netlist.b[gate])))
+    operands = dict.fromkeys(netlist.reads(gate))
     return Step(
         number,
         value,
         Role.FOLLOWS if because else Role.MAKES,
-        gate=_gate_text(netlist, gate),
+        gate=gate_text(netlist, gate),
         reads=tuple((operand, int(values[operand])) for operand in operands),
         because=because,
     )
 
 
-def _gate_text(netlist: Netlist, gate: int) -> str:
-    if netlist.valence == 2:
-        return table_text(netlist.table[gate])
-    return gate_name(int(gate_id(netlist.table[gate]))) or table_text(netlist.table[gate])
-
-
 def _because(
-    netlist: Netlist,
-    tables: NDArray[np.int8],
-    values: NDArray[np.int8],
-    number: int,
-    *,
-    of_unknown: bool,
+    netlist: Netlist, values: NDArray[np.int8], number: int, *, of_unknown: bool
 ) -> tuple[int, ...]:
     """Return the operands that the trace follows from a net."""
     if number < netlist.num_inputs:
         return ()
-    gate = number - netlist.num_inputs
-    operands = (int(netlist.a[gate]), int(netlist.b[gate]))
-    levels = values[list(operands)].astype(int) + 1
-    legal = [0, 1, 2] if netlist.valence == 3 else [0, 2]
-    # Which pairs of operands give another value.
-    other = tables[gate] != values[number]
-    if operands[0] == operands[1]:
-        other &= np.eye(3, dtype=np.bool_)
-        matters = other[legal, legal].any() and (values[operands[0]] == 0 or not of_unknown)
-        return operands[:1] if matters else ()
-    if not other[np.ix_(legal, legal)].any():
+    cone = _Operands(netlist, values, number)
+    if cone.fixed_by(()):
         return ()
-    # What changing one operand alone can do.
-    by_a, by_b = bool(other[legal, levels[1]].any()), bool(other[levels[0], legal].any())
     if of_unknown:
-        return _unknown_operands(operands, values, (by_a, by_b))
-    # An operand is enough if the other one alone changes nothing.
-    enough = [operand for operand, moves in zip(operands, (by_b, by_a), strict=True) if not moves]
-    if not enough:
-        return operands
-    return (min(enough, key=lambda operand: (values[operand] == 0, operand)),)
+        unknown = tuple(net for net in cone.nets if values[net] == 0)
+        alone = {net for net in cone.nets if not cone.fixed_by(set(cone.nets) - {net})}
+        # Some matter only together: none alone would change the value.
+        if not alone and not cone.fixed_by(set(cone.nets) - set(unknown)):
+            return unknown
+        return tuple(net for net in unknown if net in alone)
+    for size in range(1, len(cone.nets)):
+        enough = [some for some in combinations(cone.nets, size) if cone.fixed_by(some)]
+        if enough:
+            return min(enough, key=lambda some: ([values[net] == 0 for net in some], some))
+    return cone.nets
 
 
-def _unknown_operands(
-    operands: tuple[int, int], values: NDArray[np.int8], moves: tuple[bool, bool]
-) -> tuple[int, ...]:
-    """Return the UNKNOWN operands that matter to an UNKNOWN value that is not constant."""
-    unknown = [operand for operand in operands if values[operand] == 0]
-    matters = [
-        operand
-        for operand, can_move in zip(operands, moves, strict=True)
-        if can_move and operand in unknown
-    ]
-    # Two that matter only together: neither alone would change the value.
-    if not any(moves) and len(unknown) == 2:
-        return operands
-    return tuple(matters)
+class _Operands:
+    """What a gate reads, and what of it is enough to fix the gate's value."""
+
+    def __init__(self, netlist: Netlist, values: NDArray[np.int8], number: int) -> None:
+        gate = number - netlist.num_inputs
+        sources = netlist.reads(gate)
+        rows = row_values(netlist.kinds[list(sources)].tolist())
+        self.nets = tuple(dict.fromkeys(sources))
+        # A net has one value, however often it is read.
+        columns = {net: rows[:, sources.index(net)] for net in self.nets}
+        is_possible = np.all(
+            [rows[:, slot] == columns[net] for slot, net in enumerate(sources)], axis=0
+        )
+        differs = netlist.table[gate, : len(rows)] != values[number]
+        self._wrong = differs & is_possible
+        self._as_is = {net: columns[net] == values[net] for net in self.nets}
+
+    def fixed_by(self, nets: Iterable[int]) -> bool:
+        """Say whether the values of some operands leave only one value of the gate."""
+        wrong = self._wrong
+        for net in nets:
+            wrong = wrong & self._as_is[net]
+        return not wrong.any()
 
 
 def _inputs_text(netlist: Netlist, samples: FeatureVectors | NDArray[np.generic]) -> dict[int, str]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.kinds import Kind
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.trit import CODES
 from trilut.errors import NetlistError
@@ -17,6 +18,8 @@ from trilut.sim.probe import net_values
 from trilut.text import one_line
 
 __all__ = ["write_vcd"]
+
+_SCORE_BITS = 4
 
 
 def write_vcd(
@@ -29,8 +32,9 @@ def write_vcd(
 ) -> None:
     """Write the values of nets while samples follow each other.
 
-    Each net is a vector of two bits, bit 1 = [v = +1] and bit 0 = [v = −1], as in the hardware. If
-    the netlist has a head, ``class``, ``margin`` and ``abstains`` are there too.
+    Each net is a vector of two bits, bit 1 = [v = +1] and bit 0 = [v = −1], as in the hardware; a
+    score is a number of four bits in two's complement. If the netlist has a head, ``class``,
+    ``margin`` and ``abstains`` are there too.
 
     Parameters
     ----------
@@ -69,7 +73,7 @@ def write_vcd(
                 f"netlist {netlist.name!r} has {netlist.num_nets} nets"
             )
     values = net_values(netlist, samples)
-    signals = {name: (2, _coded(values[:, number])) for name, number in chosen.items()}
+    signals = {name: _coded(netlist, number, values[:, number]) for name, number in chosen.items()}
     signals |= _head_signals(netlist, values)
     write_atomically(path, _text(netlist.name, signals, len(values), period))
 
@@ -80,8 +84,13 @@ def _ports(netlist: Netlist) -> dict[str, int]:
     return inputs | outputs
 
 
-def _coded(values: NDArray[np.int8]) -> NDArray[np.int64]:
-    return np.array([CODES[-1], CODES[0], CODES[1]])[values + 1]
+def _coded(
+    netlist: Netlist, number: int, values: NDArray[np.int8]
+) -> tuple[int, NDArray[np.int64]]:
+    """Return the width of a net and its values as numbers."""
+    if netlist.kinds[number] == Kind.SCORE:
+        return _SCORE_BITS, values.astype(np.int64) % Kind.SCORE
+    return 2, np.array([CODES[-1], CODES[0], CODES[1]])[values + 1]
 
 
 def _head_signals(
@@ -91,7 +100,7 @@ def _head_signals(
     if netlist.head is None:
         return {}
     decisions = netlist.head.decide(netlist.head.scores(values[:, netlist.outputs]))
-    margin_bits = (2 * max(netlist.head.group_sizes)).bit_length()
+    margin_bits = (2 * max(netlist.head.group_sizes) * netlist.head.limit).bit_length()
     return {
         "class": ((len(netlist.head.classes) - 1).bit_length(), decisions.chosen),
         "margin": (margin_bits, decisions.margin),

@@ -74,7 +74,7 @@ def test_a_netlist_with_other_gates_is_refused():
 
 def test_a_binary_netlist_is_refused():
     net = random_netlist(1, num_inputs=6, num_gates=9, num_outputs=4, valence=2)
-    message = r"^Netlist 'net' has no UNKNOWN \(valence 2\), so nothing in it can be certain$"
+    message = r"^Netlist 'net' has no UNKNOWN, only bits, so nothing in it can be certain$"
     with pytest.raises(NetlistError, match=message):
         check_monotone(net)
 

@@ -267,7 +267,7 @@ def test_effects_without_head():
         (
             [NetFault(1, FaultModel.FLIP_PLUS)],
             2,
-            "Fault FLIP_PLUS on net 1 makes UNKNOWN, which a netlist of valence 2 cannot carry",
+            "Fault FLIP_PLUS on net 1 makes UNKNOWN, which a bit cannot carry",
         ),
     ],
 )

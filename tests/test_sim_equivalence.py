@@ -136,11 +136,11 @@ def test_limit():
         ),
         (
             plain_netlist(num_inputs=4, name="b"),
-            "Netlists 'a' and 'b' take different inputs: 3 of valence 3 and 4 of valence 3",
+            "Netlists 'a' and 'b' take different inputs: 3 trits and 4 trits",
         ),
         (
             plain_netlist(valence=2, name="b"),
-            "Netlists 'a' and 'b' take different inputs: 3 of valence 3 and 3 of valence 2",
+            "Netlists 'a' and 'b' take different inputs: 3 trits and 3 bits",
         ),
         (
             plain_netlist(num_outputs=3, name="b"),

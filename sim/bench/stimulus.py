@@ -1,13 +1,13 @@
 """Vectors for a regression: from data, from chance, and from where circuits tend to go wrong."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trilut.circuit.encoder import Encoder, FeatureVectors
-from trilut.circuit.gates import truth_values
 from trilut.circuit.interface import Vectors
+from trilut.circuit.kinds import Kind
 from trilut.circuit.netlist import Netlist
 
 __all__ = ["stimulus"]
@@ -58,13 +58,24 @@ def stimulus(
 def _trit_groups(
     netlist: Netlist, samples: ArrayLike | None, rng: np.random.Generator, num_random: int
 ) -> dict[str, Vectors]:
-    values = truth_values(netlist.valence).astype(np.int8)
+    kinds = [Kind(kind) for kind in netlist.kinds[: netlist.num_inputs]]
     groups: dict[str, Vectors] = {}
     if samples is not None:
         groups["data"] = np.asarray(samples, dtype=np.int8)
-    groups["random"] = rng.choice(values, (num_random, netlist.num_inputs))
-    groups["corner"] = np.repeat(values[:, None], netlist.num_inputs, axis=1)
+    groups["random"] = _random_trits(kinds, rng, num_random)
+    corners = [[kind.values[0], kind.values[len(kind.values) // 2], 1] for kind in kinds]
+    groups["corner"] = np.unique(np.array(corners, dtype=np.int8).T, axis=0)
     return groups
+
+
+def _random_trits(
+    kinds: Sequence[Kind], rng: np.random.Generator, num_random: int
+) -> NDArray[np.int8]:
+    if all(kind == kinds[0] for kind in kinds):
+        return rng.choice(np.array(kinds[0].values, dtype=np.int8), (num_random, len(kinds)))
+    trits = rng.integers(-1, 2, (num_random, len(kinds)), dtype=np.int8)
+    bits = rng.choice(np.array(Kind.BIT.values, dtype=np.int8), trits.shape)
+    return np.where(np.array(kinds) == Kind.BIT, bits, trits)
 
 
 def _feature_groups(

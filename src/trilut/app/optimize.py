@@ -61,6 +61,7 @@ def optimize_file(
     tolerance: Tolerance | None = None,
     out_of_range: OutOfRange | None = None,
     unread: bool = True,
+    cover: int | None = None,
 ) -> Optimization:
     """Optimise a netlist file into another one, and return what changed.
 
@@ -82,6 +83,9 @@ def optimize_file(
         :func:`trilut.training.encoding.fit_encoder`; by default what it was.
     unread : bool
         Whether features that nothing looks at stay.
+    cover : int, optional
+        Join gates to larger ones that read up to so many wires; see
+        :func:`trilut.circuit.optimize.optimize`.
     """
     output = Path(output)
     path = Path(path)
@@ -103,7 +107,7 @@ def optimize_file(
         samples = features_for(smaller, dataset, part="train")
         assert smaller.encoder is not None
         trits = smaller.encoder.encode(samples)
-    smaller = optimize(smaller, training_trits=trits).netlist
+    smaller = optimize(smaller, training_trits=trits, cover=cover).netlist
     if not unread:
         smaller = drop_features(smaller)
     accuracy = None

@@ -183,7 +183,7 @@ def gate_name(gate: int) -> str | None:
 
 
 def table_text(table: ArrayLike) -> str:
-    """Write a table of trits as nine of the characters ``-0+``."""
+    """Write a table of bits or trits as characters ``-0+``, nine of them for a ternary gate."""
     return "".join("-0+"[int(trit) + 1] for trit in np.asarray(table).ravel())
 
 

@@ -13,8 +13,10 @@ import dataclasses
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trilut.circuit.kinds import Kind
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.reach import reachable_rows
+from trilut.circuit.shapes import shapes_of
 from trilut.errors import NetlistError
 
 __all__ = [
@@ -64,19 +66,30 @@ def check_monotone(netlist: Netlist) -> None:
     NetlistError
         If that does not follow.
     """
-    if netlist.valence != 3:
+    if not np.any(netlist.kinds == Kind.TRIT):
         raise NetlistError(
-            f"Netlist {netlist.name!r} has no UNKNOWN (valence 2), so nothing in it can be certain"
+            f"Netlist {netlist.name!r} has no UNKNOWN, only bits, so nothing in it can be certain"
+        )
+    if np.any(netlist.kinds == Kind.SCORE):
+        raise NetlistError(
+            f"Netlist {netlist.name!r} has scores, which are never UNKNOWN, so nothing in it can "
+            "be certain"
         )
     if netlist.encoder is not None and netlist.encoder.missing.any():
         raise NetlistError(
             f"Netlist {netlist.name!r} takes missing features as FALSE and not as UNKNOWN, so "
             "nothing in it can be certain"
         )
-    if is_information_monotone(netlist.table).all():
+    if netlist.is_two_input and is_information_monotone(netlist.table).all():
         return
     # The optimiser leaves nothing of tables on rows that cannot occur.
-    wrong = np.flatnonzero(~_is_monotone_on(netlist.table, reachable_rows(netlist)))
+    rows = reachable_rows(netlist)
+    is_wrong = np.zeros(netlist.num_gates, dtype=np.bool_)
+    for shape in shapes_of(netlist):
+        is_wrong[shape.gates] = ~_is_monotone_on(
+            shape.row_values, netlist.table[shape.gates], rows[shape.gates]
+        )
+    wrong = np.flatnonzero(is_wrong)
     if len(wrong):
         raise NetlistError(
             f"Netlist {netlist.name!r} has {len(wrong)} gates of {netlist.num_gates} that are not "
@@ -107,10 +120,15 @@ def is_monotone(netlist: Netlist) -> bool:
     return True
 
 
-def _is_monotone_on(table: NDArray[np.int8], rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Say of each table [gate, row] whether it is monotone on some of its rows."""
-    steps = [(edge, corner) for edge, corners in _EDGES.items() for corner in corners]
-    steps += [(_CENTRE, row) for row in range(9) if row != _CENTRE]
-    less, more = np.array(steps).T
+def _is_monotone_on(
+    values: NDArray[np.int8], table: NDArray[np.int8], rows: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Say of each table [gate, row] whether it is monotone on some of its rows.
+
+    The inputs have the values [row, slot].
+    """
+    differs = values[:, None, :] != values[None, :, :]
+    says_less = ~(differs & (values[:, None, :] != 0)).any(axis=2) & differs.any(axis=2)
+    less, more = np.nonzero(says_less)
     changes = (table[:, less] != 0) & (table[:, less] != table[:, more])
     return ~(changes & rows[:, less] & rows[:, more]).any(axis=1)

@@ -288,6 +288,10 @@ class Netlist:
         rows = np.append(self.kinds, np.int8(1))[self.sources].prod(axis=1, dtype=np.int64)
         return np.asarray(rows)
 
+    def reads(self, gate: int) -> tuple[int, ...]:
+        """Return the nets that a gate reads, slot by slot."""
+        return tuple(net for net in self.sources[gate].tolist() if net != NO_NET)
+
     @property
     def num_gates(self) -> int:
         """Number of gates."""

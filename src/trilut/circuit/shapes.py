@@ -12,10 +12,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from trilut.circuit.gates import gate_id, gate_name, table_text
 from trilut.circuit.kinds import NO_NET, Kind
 from trilut.circuit.netlist import Netlist
 
-__all__ = ["Shape", "row_numbers", "row_values", "shapes_of", "strides"]
+__all__ = ["Shape", "gate_text", "inputs_text", "row_numbers", "row_values", "shapes_of", "strides"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +65,22 @@ def shapes_of(netlist: Netlist, gates: NDArray[np.int64] | None = None) -> list[
         Shape(_named(kinds[gate]), gates[shape.ravel() == number])
         for number, gate in enumerate(first)
     ]
+
+
+def inputs_text(netlist: Netlist) -> str:
+    """Write how many inputs of each kind a netlist has."""
+    kinds = netlist.kinds[: netlist.num_inputs]
+    counts = {"trits": kinds == Kind.TRIT, "bits": kinds == Kind.BIT}
+    return " and ".join(f"{has.sum():,} {name}" for name, has in counts.items() if has.any())
+
+
+def gate_text(netlist: Netlist, gate: int) -> str:
+    """Write what a gate computes: its name, or its table as ``-0+``, or as numbers of a score."""
+    table = netlist.table[gate, : netlist.num_rows[gate]]
+    if netlist.kinds[netlist.num_inputs + gate] == Kind.SCORE:
+        return "[" + ", ".join(map(str, table.tolist())) + "]"
+    is_ternary = netlist.is_two_input and netlist.valence == Kind.TRIT
+    return (gate_name(int(gate_id(table))) if is_ternary else None) or table_text(table)
 
 
 def row_values(kinds: Sequence[int]) -> NDArray[np.int8]:

@@ -77,6 +77,13 @@ def add_optimize(commands: Any) -> None:
     parser.add_argument(
         "--drop-features", action="store_true", help="leave out features that nothing looks at"
     )
+    parser.add_argument(
+        "--cover",
+        metavar="WIRES",
+        type=int,
+        choices=range(2, 7),
+        help="join gates to larger ones that read up to so many wires, 2 to 6; a trit is two",
+    )
     add_json(parser)
 
 
@@ -91,6 +98,7 @@ def _optimize(args: argparse.Namespace) -> None:
         tolerance=args.tolerance,
         out_of_range=args.out_of_range,
         unread=not args.drop_features,
+        cover=args.cover,
     ).facts
     print_result(args, str(args.output), {key: str(value) for key, value in facts.items()}, facts)
 

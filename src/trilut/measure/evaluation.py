@@ -411,10 +411,18 @@ def untrained(netlist: Netlist, *, seed: int = 0) -> Netlist:
     What it shows too, training has not done: about a third of its outputs are UNKNOWN and its gates
     are as diverse as can be, though it knows nothing.
     """
-    table = np.random.default_rng(seed).choice(Kind(netlist.valence).values, netlist.table.shape)
+    rng = np.random.default_rng(seed)
+    table = np.zeros_like(netlist.table)
+    kinds = netlist.kinds[netlist.num_inputs :]
+    limit = 1 if netlist.head is None else netlist.head.limit
+    for kind in Kind:
+        own = kinds == kind
+        values = [value for value in kind.values if abs(value) <= limit]
+        table[own] = rng.choice(values, (int(own.sum()), table.shape[1]))
+    table[np.arange(table.shape[1]) >= netlist.num_rows[:, None]] = 0
     return dataclasses.replace(
         netlist,
-        table=table.astype(np.int8),
+        table=table,
         name=f"{netlist.name} (untrained)",
         provenance={**netlist.provenance, "untrained": {"seed": seed}},
     )

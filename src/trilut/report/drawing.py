@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trilut.circuit.gates import gate_id, gate_name, table_text
+from trilut.circuit.kinds import NO_NET
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.shapes import gate_text
 from trilut.report.page import render_page
 from trilut.text import cut
 
@@ -71,8 +72,8 @@ class _Label:
 def net_weights(netlist: Netlist) -> Floats:
     """Return how much of the outputs hangs on each net.
 
-    Every output has a weight of 1, which it shares equally between the two inputs of its gate, and
-    so on down to the inputs: the weight of a net is how often a random walk from all outputs comes
+    Every output has a weight of 1, which it shares equally between the inputs of its gate, and so
+    on down to the inputs: the weight of a net is how often a random walk from all outputs comes
     by. Nets that no output depends on have none.
     """
     weights = np.zeros(netlist.num_nets)
@@ -80,8 +81,12 @@ def net_weights(netlist: Netlist) -> Floats:
     gate_levels = netlist.levels[netlist.num_inputs :]
     for level in range(netlist.depth, 0, -1):
         gates = np.flatnonzero(gate_levels == level)
-        for source in (netlist.a, netlist.b):
-            np.add.at(weights, source[gates], weights[netlist.num_inputs + gates] / 2)
+        sources = netlist.sources[gates]
+        is_read = sources != NO_NET
+        shares = weights[netlist.num_inputs + gates] / is_read.sum(axis=1)
+        for slot in range(sources.shape[1]):
+            own = is_read[:, slot]
+            np.add.at(weights, sources[own, slot], shares[own])
     return weights
 
 
@@ -136,9 +141,8 @@ def _net_text(netlist: Netlist, net: int) -> str:
     """Say what drives a net."""
     gate = net - netlist.num_inputs
     if gate >= 0:
-        table = netlist.table[gate]
-        name = gate_name(int(gate_id(table))) if netlist.valence == 3 else None
-        return f"net {net} = {name or table_text(table)}({netlist.a[gate]}, {netlist.b[gate]})"
+        operands = ", ".join(map(str, netlist.reads(gate)))
+        return f"net {net} = {gate_text(netlist, gate)}({operands})"
     if netlist.encoder is None:
         return f"input {net}"
     feature = netlist.encoder.features[netlist.encoder.feature[net]]
@@ -165,7 +169,7 @@ def _cone(netlist: Netlist, net: int) -> list[int]:
     while waiting:
         gate = waiting.pop() - netlist.num_inputs
         if gate >= 0:
-            parents = {int(netlist.a[gate]), int(netlist.b[gate])} - found
+            parents = set(netlist.reads(gate)) - found
             found |= parents
             waiting += parents
     return sorted(found)
@@ -186,8 +190,8 @@ def _arrange(netlist: Netlist, is_drawn: NDArray[np.bool_]) -> _Layout:
 
 def _parents_height(netlist: Netlist, nets: Integers, y: Floats) -> Floats:
     """Return the mean height of the parents of nets, which are drawn: wires then cross less."""
-    gates = nets - netlist.num_inputs
-    return (y[netlist.a[gates]] + y[netlist.b[gates]]) / 2
+    sources = netlist.sources[nets - netlist.num_inputs]
+    return np.nanmean(np.where(sources == NO_NET, np.nan, y[sources]), axis=1)
 
 
 def _wires(netlist: Netlist, layout: _Layout, weights: Floats) -> Iterator[_Wire]:
@@ -195,7 +199,7 @@ def _wires(netlist: Netlist, layout: _Layout, weights: Floats) -> Iterator[_Wire
     largest = max(weights[nets].max(initial=0), 1e-12)
     for target in nets.tolist():
         gate = target - netlist.num_inputs
-        for source in sorted({int(netlist.a[gate]), int(netlist.b[gate])}):
+        for source in sorted(set(netlist.reads(gate))):
             path = _curve(*((layout.x[net], layout.y[net]) for net in (source, target)))
             yield _Wire(source, target, path, float(weights[target] / largest))
 

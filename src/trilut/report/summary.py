@@ -1,6 +1,7 @@
 """Results as rows of text, for the terminal and the report."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +12,9 @@ import numpy as np
 from trilut.circuit.format import digest
 from trilut.circuit.formula import gate_formulas
 from trilut.circuit.gates import fourier_spectrum, gate_name, gate_table, polynomial, table_text
+from trilut.circuit.kinds import NO_NET, Kind
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.shapes import inputs_text, shapes_of
 from trilut.measure.evaluation import Accuracy, Evaluation, MissingPoint
 from trilut.text import cut
 
@@ -34,6 +37,9 @@ __all__ = [
 
 # Of each name where several stand in a cell.
 _NAME_CHARACTERS = 100
+
+# Of shapes of gates that stand in a line.
+_SHAPES = 6
 
 
 def percent(fraction: float) -> str:
@@ -224,12 +230,13 @@ def netlist_facts(netlist: Netlist) -> dict[str, Any]:
     tables, counts = np.unique(netlist.table, axis=0, return_counts=True)
     used = np.zeros(netlist.num_nets, dtype=bool)
     used[netlist.outputs] = True
-    used[netlist.a] = used[netlist.b] = True
+    used[netlist.sources[netlist.sources != NO_NET]] = True
     facts: dict[str, Any] = {
         "name": netlist.name,
         "sha256": digest(netlist),
-        "valence": netlist.valence,
+        **({"valence": netlist.valence} if netlist.is_two_input else {"nodes": _nodes(netlist)}),
         "inputs": netlist.num_inputs,
+        "inputs_text": inputs_text(netlist),
         "gates": netlist.num_gates,
         "layers": netlist.depth,
         "outputs": len(netlist.outputs),
@@ -248,8 +255,8 @@ def netlist_facts(netlist: Netlist) -> dict[str, Any]:
 def netlist_rows(facts: Mapping[str, Any]) -> dict[str, str]:
     """Describe a netlist from its facts."""
     rows = {
-        "gates": f"{facts['gates']:,} in {facts['layers']} layers, valence {facts['valence']}",
-        "inputs": f"{facts['inputs']:,} trits",
+        "gates": f"{facts['gates']:,} in {facts['layers']} layers, {_gates_text(facts)}",
+        "inputs": facts["inputs_text"],
         "outputs": f"{facts['outputs']:,}",
         "nets without reader": f"{facts['nets_without_reader']:,}",
     }
@@ -260,6 +267,25 @@ def netlist_rows(facts: Mapping[str, Any]) -> dict[str, str]:
         sizes = facts["outputs_per_class"]
         rows["outputs a class"] = " … ".join(map(str, sorted({min(sizes), max(sizes)})))
     return {**rows, "sha256": facts["sha256"][:16]}
+
+
+def _nodes(netlist: Netlist) -> dict[str, int]:
+    """Return how many gates there are of each shape, such as ``ttb → b``, the most first."""
+    letters = {Kind.BIT: "b", Kind.TRIT: "t", Kind.SCORE: "s"}
+    counts: Counter[str] = Counter()
+    for shape in shapes_of(netlist):
+        own = netlist.kinds[netlist.num_inputs + shape.gates]
+        read = "".join(letters[kind] for kind in shape.kinds)
+        for kind in Kind:
+            counts[f"{read} → {letters[kind]}"] += int((own == kind).sum())
+    return {shape: count for shape, count in counts.most_common() if count}
+
+
+def _gates_text(facts: Mapping[str, Any]) -> str:
+    if "valence" in facts:
+        return f"valence {facts['valence']}"
+    shapes = [f"{count:,} {shape}" for shape, count in facts["nodes"].items()]
+    return ", ".join(shapes[:_SHAPES]) + (", …" if len(shapes) > _SHAPES else "")
 
 
 def gate_facts(gate: int) -> dict[str, Any]:

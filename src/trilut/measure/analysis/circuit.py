@@ -51,8 +51,8 @@ class CircuitAnalysis:
 
 
 def analyze(netlist: Netlist, *, seed: int = 0) -> CircuitAnalysis | None:
-    """Analyse the gates of a circuit; None if it has none. The seed draws the controls."""
-    if netlist.num_gates == 0:
+    """Analyse two-input gates; None if there are none, or others. The seed draws the controls."""
+    if netlist.num_gates == 0 or not netlist.is_two_input:
         return None
     count, valence = netlist.num_gates, netlist.valence
     return CircuitAnalysis(
