@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 STAMP_ALL := $(VENV)/.installed-all
 
-.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-asic bench-tapeout bench-peers results
+.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-asic bench-tapeout bench-peers bench-c bench-peripheral results
 
 help:
 	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
@@ -29,6 +29,8 @@ help:
 	@echo "  bench-tables    tables beside gradient boosting and trees as circuits (hours; it can be interrupted)"
 	@echo "  bench-verification  vectors a second through the RTL, and the time of a proof"
 	@echo "  bench-mutants   mistakes of every kind in three designs: what simulation and proof see (hours)"
+	@echo "  bench-c         instructions and code size of exported C, with valgrind and cross compilers (minutes)"
+	@echo "  bench-peripheral  cells and frequency of a design on a bus (minutes)"
 	@echo "  bench-peers     other projects, installed with PyTorch in build/peers (gigabytes)"
 	@echo "make results   the paper's experiments again, and their page in docs/ (half an hour)"
 	@echo "make format    format the code"
@@ -74,7 +76,7 @@ test-all: lint $(STAMP_ALL)
 	$(BIN)/pytest
 
 bench: bench-sim bench-area bench-asic bench-tapeout bench-groupsum bench-emission bench-estimate \
-  bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-pareto bench-fit bench-training
+  bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-pareto bench-fit bench-training bench-c bench-peripheral
 
 bench-area: $(STAMP)
 	$(BIN)/python benchmarks/area.py
@@ -149,11 +151,20 @@ bench-mutants: $(STAMP)
 	@mkdir -p build
 	$(BIN)/python benchmarks/mutants.py --json build/bench-mutants.json
 
+bench-c: $(STAMP)
+	@mkdir -p build
+	$(BIN)/python benchmarks/c_export.py --json build/bench-c.json
+
+bench-peripheral: $(STAMP)
+	@mkdir -p build
+	$(BIN)/python benchmarks/peripheral.py --json build/bench-peripheral.json
+
 bench-peers: $(STAMP)
 	@mkdir -p build
 	$(BIN)/python benchmarks/simulator_peers.py --json build/bench-simulator-peers.json
 	$(BIN)/python benchmarks/training_peers.py --json build/bench-training-peers.json
 	$(BIN)/python benchmarks/area_peers.py --json build/bench-area-peers.json
+	$(BIN)/python benchmarks/import_peers.py --json build/bench-import-peers.json
 
 results: $(STAMP)
 	$(BIN)/trilut data fetch cifar10

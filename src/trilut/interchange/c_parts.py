@@ -93,12 +93,13 @@ static void load(@net@_word *planes, const @net@_value *features, const uint8_t 
 {
     for (size_t trit = 0; trit < sizeof input_plane / sizeof input_plane[0]; trit++) {
         @net@_word plus = 0@minus_start@;
-        for (size_t lane = 0; lane < lanes; lane++) {
+        // The last sample is shifted in first.
+        for (size_t lane = lanes; lane-- > 0;) {
             const size_t at = lane * @NET@_NUM_FEATURES + input_feature[trit];
             const @net@_value x = features[at];
             const unsigned there = (present == NULL || present[at] != 0)@seen@;
             const unsigned is_plus = there & (x >= input_high[trit]);
-            plus = (@net@_word)(plus | (@net@_word)is_plus << lane);@minus@
+            plus = (@net@_word)(plus << 1 | is_plus);@minus@
         }
         planes[input_plane[trit]] = plus;@minus_end@
     }
@@ -110,9 +111,10 @@ static void load(@net@_word *planes, const @net@_value *trits, size_t lanes)
 {
     for (size_t input = 0; input < sizeof input_plane / sizeof input_plane[0]; input++) {
         @net@_word plus = 0@minus_start@;
-        for (size_t lane = 0; lane < lanes; lane++) {
+        // The last sample is shifted in first.
+        for (size_t lane = lanes; lane-- > 0;) {
             const @net@_value x = trits[lane * @NET@_NUM_INPUTS + input_number[input]];
-            plus = (@net@_word)(plus | (@net@_word)(x > 0) << lane);@minus@
+            plus = (@net@_word)(plus << 1 | (x > 0));@minus@
         }
         planes[input_plane[input]] = plus;@minus_end@
     }

@@ -29,7 +29,7 @@ from trilut.sim.engines.planes import kernels
 from trilut.sim.engines.program import NO_PLANE, Program
 from trilut.text import cut
 
-__all__ = ["c_files"]
+__all__ = ["c_files", "quantization"]
 
 # The time of gcc grows with the square of a function's length.
 _STATEMENTS = 250
@@ -125,11 +125,7 @@ class _Source:
         parts += [*self._compute(), array(self.index, "output_plane", self.program.outputs)]
         parts += self._answers()
         if net.encoder is not None:
-            parts.append(
-                self._filled(
-                    c_parts.QUANTIZE, rows=_quantization(net.encoder), largest=_LARGEST.hex()
-                )
-            )
+            parts.append(self._filled(quantization(net.encoder)))
         if names := self._names():
             tables = "\n".join(
                 f"const char *const @net@_{key}[] = {{\n{texts}\n}};"
@@ -240,7 +236,7 @@ class _Source:
         return {
             "minus_start": ", minus = 0",
             "minus": f"\n            const unsigned is_minus = {condition};"
-            "\n            minus = (@net@_word)(minus | (@net@_word)is_minus << lane);",
+            "\n            minus = (@net@_word)(minus << 1 | is_minus);",
             "minus_end": f"\n        planes[input_plane[{place}] + 1] = minus;",
         }
 
@@ -395,14 +391,16 @@ def _template(kernel: int) -> str:
     return f"(@net@_word){expression}" if expression[0] == "(" else f"(@net@_word)({expression})"
 
 
-def _quantization(encoder: Encoder) -> str:
+def quantization(encoder: Encoder) -> str:
+    """Return C that turns numbers into features, with names still to be filled in."""
     least, most = encoder.seen_limits()
     rows = [
         f"    {{{_double(feature.scale)}, {_double(feature.offset)}, {_double(low)}, "
         f"{_double(high)}, {feature.minimum}, {feature.maximum}}}"
         for feature, low, high in zip(encoder.features, least.tolist(), most.tolist(), strict=True)
     ]
-    return ",\n".join(rows)
+    text = c_parts.QUANTIZE.replace("@rows@", ",\n".join(rows))
+    return text.replace("@largest@", _LARGEST.hex())
 
 
 def _double(number: float) -> str:
