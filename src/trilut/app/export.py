@@ -17,7 +17,7 @@ from trilut.measure.matching import features_for, netlist_dataset
 if TYPE_CHECKING:
     from trilut.hdl import Design
 
-__all__ = ["export_file", "import_file", "write_bench"]
+__all__ = ["export_file", "import_file", "write_bench", "write_bus"]
 
 # Random vectors of a test bench that the user takes along.
 _BENCH_VECTORS = 1000
@@ -51,6 +51,14 @@ def import_file(
     netlist = import_netlist(path, language, num_classes=num_classes)
     save(netlist, output)
     return netlist
+
+
+def write_bus(design: "Design", bus: str) -> tuple[Path, ...]:
+    """Write what puts a design on a bus, its registers and drivers, beside the design."""
+    from trilut.hdl.peripheral.writing import write_peripheral
+    from trilut.interchange.driver import write_drivers
+
+    return (*write_peripheral(design, bus), *write_drivers(design))
 
 
 def write_bench(design: "Design", output: str | Path) -> Path:

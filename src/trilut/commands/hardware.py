@@ -127,11 +127,16 @@ def add_verilog(commands: Any) -> None:
         action="store_true",
         help="also write DIR/testbench, where 'make' simulates the design with cocotb",
     )
+    parser.add_argument(
+        "--bus",
+        choices=["axi-lite", "wishbone"],
+        help="also write a module with registers that puts the design on a bus, and drivers",
+    )
     add_json(parser)
 
 
 def _verilog(args: argparse.Namespace) -> None:
-    from trilut.app.export import write_bench
+    from trilut.app.export import write_bench, write_bus
     from trilut.hdl import DesignFormat, write_verilog
     from trilut.synth.target import sums_of
 
@@ -142,6 +147,11 @@ def _verilog(args: argparse.Namespace) -> None:
         raise TrilutError(
             "A test bench drives plain streams of a Verilog design; "
             "leave out --axi, --margin-port and --format"
+        )
+    if args.bus and (args.axi or args.logic_only or args.format != "verilog"):
+        raise TrilutError(
+            "A peripheral is Verilog with plain streams inside; "
+            "leave out --axi, --logic-only and --format"
         )
     design = write_verilog(
         trilut.load(args.net),
@@ -162,6 +172,9 @@ def _verilog(args: argparse.Namespace) -> None:
     rows |= {"sha256": f"{design.sha256[:16]}…", "part_cells": _part_cells(design)}
     if args.with_testbench:
         facts["testbench"] = rows["testbench"] = str(write_bench(design, args.output / "testbench"))
+    if args.bus:
+        files = [str(path) for path in write_bus(design, args.bus)]
+        facts["bus"], rows["bus"] = files, "\n".join(files)
     print_result(args, "Verilog", rows, facts)
 
 
