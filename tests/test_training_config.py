@@ -288,7 +288,9 @@ def test_every_recipe_goes_with_every_wiring(recipe, wiring):
     assert (type(config.recipe), type(config.wiring)) == (recipe, wiring)
     assert TrainingConfig.of(**config.settings) == config
     assert config.phases(tau=1.0)[-1].end == 3000
-    assert len(config.wiring.wire(config.network, config.course, 6).wiring) == 2
+    assert (
+        len(config.wiring.wire(config.network, config.course, np.full(6, 3, np.int8)).wiring) == 2
+    )
 
 
 def test_mesh_on_the_command_line():

@@ -70,7 +70,7 @@ def one_layer(num_gates, num_classes, seed=0):
     parents = jnp.asarray(rng.integers(0, 6, (2, num_gates)).astype(np.int32))
     inputs = jnp.asarray(rng.integers(-1, 2, (300, 6)).astype(np.int8))
     labels = jnp.asarray(rng.integers(0, num_classes, 300).astype(np.int32))
-    learned = Learned((tables,), (LayerWiring(parents[0], parents[1], None, None),))
+    learned = Learned((tables,), (LayerWiring(tuple(parents)),))
     return learned, Samples(inputs, labels), Topology(num_classes)
 
 
@@ -84,7 +84,6 @@ def prune_share(learned, samples, topology, share, frozen=None):
         samples,
         topology,
         tau=2.0,
-        valence=3,
         generator=np.random.default_rng(0),
     )
 
@@ -105,7 +104,7 @@ def test_constants_keep_the_mean_score_of_each_class():
     pruned, (frozen,) = prune_share(learned, samples, topology, 0.9)
     frozen, wiring = np.asarray(frozen), learned.wiring[0]
     inputs = np.asarray(samples.inputs) + 1
-    rows = 3 * inputs[:, np.asarray(wiring.a)] + inputs[:, np.asarray(wiring.b)]
+    rows = 3 * inputs[:, np.asarray(wiring.parents[0])] + inputs[:, np.asarray(wiring.parents[1])]
     means = np.asarray(learned.parameters[0])[np.arange(90), rows].mean(axis=0)
     constants = np.asarray(pruned.parameters[0])[:, 0]
     for label in range(3):

@@ -11,6 +11,7 @@ from trilut.circuit import gates
 from trilut.training import TrainingConfig, harden
 from trilut.training.mixture import MixtureRecipe
 from trilut.training.network import Samples, Topology, accuracy, class_scores, forward
+from trilut.training.node import Node
 from trilut.training.objective import complexity, cross_entropy, round_gradient
 from trilut.training.recipes import HardRecipe, PaperRecipe, Phase, harden_tables
 from trilut.training.relax import look_up
@@ -39,7 +40,7 @@ def negate_some(wiring, seed):
     def signs(parents):
         return jnp.asarray(generator.choice([-1.0, 1.0], len(parents)), dtype=jnp.float32)
 
-    return tuple(LayerWiring(w.a, w.b, signs(w.a), signs(w.b)) for w in wiring)
+    return tuple(LayerWiring(w.parents, tuple(map(signs, w.parents))) for w in wiring)
 
 
 def trained_outputs(recipe, parameters, wiring, topology, trits):
@@ -77,6 +78,7 @@ def hardened_netlist(recipe, parameters, wiring, num_inputs, topology=PLAIN):
     head = Head(("a", "b"), (outputs // 2, outputs // 2))
     tables = harden_tables(recipe, parameters)
     encoder = counter(num_inputs, recipe.valence)
+    topology = dataclasses.replace(topology, node=Node((recipe.valence,) * 2, recipe.valence))
     return harden(tables, wiring, topology, encoder=encoder, head=head)
 
 

@@ -6,7 +6,7 @@ import pytest
 from trilut.data import load_dataset
 from trilut.measure.metrics import accuracy
 from trilut.training import TrainingConfig, fit_dataset, train
-from trilut.training.search import LayerSearch, WireSearch, start_search
+from trilut.training.search import SlotSearch, WireSearch, start_search
 
 
 def make_search(scores, candidates=None):
@@ -15,7 +15,7 @@ def make_search(scores, candidates=None):
     num_sources = scores.shape[2]
     candidates = jnp.asarray([candidates or range(num_sources)], dtype=jnp.int32)
     places = (jnp.arange(num_sources, dtype=jnp.float32) + 0.5) / num_sources
-    return LayerSearch(candidates, scores, jnp.zeros_like(scores), places)
+    return (SlotSearch(candidates, scores, jnp.zeros_like(scores), places),)
 
 
 def start(num_inputs, layers, seed=0, **settings):
@@ -25,8 +25,8 @@ def start(num_inputs, layers, seed=0, **settings):
 def test_the_strongest_score_wires_and_its_sign_negates():
     search = make_search([[1, -3, 2], [0.5, 0.1, 0.2], [0, 0, -1], [2, -2, 1]])
     wires = WireSearch(rate=0.1, steps=10).choose(search)
-    assert (wires.a.tolist(), wires.b.tolist()) == ([1, 0], [2, 0])
-    assert (wires.sign_a.tolist(), wires.sign_b.tolist()) == ([-1, 1], [-1, 1])
+    assert [parents.tolist() for parents in wires.parents] == [[1, 0], [2, 0]]
+    assert [signs.tolist() for signs in wires.signs] == [[-1, 1], [-1, 1]]
 
 
 def test_a_far_wire_has_to_be_stronger():
@@ -34,8 +34,8 @@ def test_a_far_wire_has_to_be_stronger():
     search = make_search(scores)
     rules = WireSearch(rate=0.1, steps=10, distance_cost=4.0)
     # The one gate lies in the middle; the second and third source are nearest to it.
-    assert WireSearch(rate=0.1, steps=10).choose(search).a.tolist() == [3]
-    assert rules.choose(make_search([[1, 0.3, 0, 1.2], [0] * 4])).a.tolist() == [1]
+    assert WireSearch(rate=0.1, steps=10).choose(search).parents[0].tolist() == [3]
+    assert rules.choose(make_search([[1, 0.3, 0, 1.2], [0] * 4])).parents[0].tolist() == [1]
 
 
 def test_distance_cost_shortens_the_wires():
@@ -46,7 +46,7 @@ def test_distance_cost_shortens_the_wires():
         fitted = fit_dataset(wine, TrainingConfig.of(distance_cost=cost, **settings))
         parents = fitted.learned.wiring[1]
         own = (np.arange(30) + 0.5) / 30
-        return np.mean([np.abs((np.asarray(p) + 0.5) / 60 - own) for p in (parents.a, parents.b)])
+        return np.mean([np.abs((np.asarray(p) + 0.5) / 60 - own) for p in parents.parents])
 
     # Without a cost, wires are as long as between two places drawn at random.
     assert mean_length(0.0) == pytest.approx(1 / 3, abs=0.1)
@@ -59,7 +59,7 @@ def test_scores_move_towards_what_lowers_the_loss():
     gradient = jnp.array([[-1.0, 0.0], [0.0, 0.0]])
     sources = jnp.array([[1.0, 1.0], [-1.0, 1.0], [0.0, 1.0]])
     rules = WireSearch(rate=0.1, steps=100)
-    moved = rules.update(search, gradient, sources, jnp.int32(0))
+    (moved,) = rules.update(search, gradient, sources, jnp.int32(0))
     rms = np.sqrt(2 / 3)
     np.testing.assert_allclose(moved.scores[0, 0], np.array([1, -1, 0]) * 0.1 / rms, atol=1e-6)
     np.testing.assert_array_equal(moved.scores[0, 1], [0, 0, 0])
@@ -73,7 +73,7 @@ def test_rate_falls_to_zero_where_the_wires_freeze():
     search = make_search(np.zeros((2, 2)))
     gradient, sources = jnp.array([[1.0], [1.0]]), jnp.array([[1.0], [1.0]])
     moves = [
-        float(jnp.abs(rules.update(search, gradient, sources, jnp.int32(step)).scores).max())
+        float(jnp.abs(rules.update(search, gradient, sources, jnp.int32(step))[0].scores).max())
         for step in (0, 45, 90)
     ]
     assert moves == pytest.approx([0.1, 0.05, 0.0], abs=1e-6)
@@ -85,7 +85,7 @@ def test_updates_come_as_often_as_asked():
 
 
 def test_all_sources_are_candidates():
-    first, second = start(7, (6, 4), skip=True)
+    (first,), (second,) = start(7, (6, 4), skip=True)
     assert first.candidates.tolist() == [list(range(7))]
     assert second.candidates.tolist() == [list(range(13))]
     assert first.scores.shape == (1, 12, 7)
@@ -94,23 +94,23 @@ def test_all_sources_are_candidates():
 
 @pytest.mark.parametrize("num_gates", [1, 7, 128, 1000])
 def test_sampled_candidates_are_shared_by_blocks(num_gates):
-    (search,) = start(50, (num_gates,), candidates=8)
+    ((search,),) = start(50, (num_gates,), candidates=8)
     num_blocks, num_slots, num_candidates = search.scores.shape
     assert (num_blocks * num_slots, num_candidates) == (2 * num_gates, 8)
     assert num_slots <= 256
     assert all(len(set(block)) == 8 for block in search.candidates.tolist())
-    wires = WireSearch(rate=0.1, steps=10).choose(search)
-    chosen = np.concatenate([wires.a, wires.b]).reshape(num_blocks, num_slots)
+    wires = WireSearch(rate=0.1, steps=10).choose((search,))
+    chosen = np.concatenate(wires.parents).reshape(num_blocks, num_slots)
     for block, candidates in zip(chosen, np.asarray(search.candidates), strict=True):
         assert np.isin(block, candidates).all()
 
 
 def test_blocks_move_as_one_would():
-    (search,) = start(40, (512,), candidates=6)
+    ((search,),) = start(40, (512,), candidates=6)
     generator = np.random.default_rng(1)
     gradient = jnp.asarray(generator.normal(size=(1024, 5)), dtype=jnp.float32)
     sources = jnp.asarray(generator.choice([-1.0, 0.0, 1.0], (40, 5)), dtype=jnp.float32)
-    moved = WireSearch(rate=0.1, steps=100).update(search, gradient, sources, jnp.int32(0))
+    (moved,) = WireSearch(rate=0.1, steps=100).update((search,), gradient, sources, jnp.int32(0))
     full = np.asarray(gradient) @ np.asarray(sources).T
     candidates = np.repeat(np.asarray(search.candidates), search.scores.shape[1], axis=0)
     expected = 0.1 * np.take_along_axis(full, candidates, axis=1)
@@ -143,7 +143,9 @@ def test_learned_wires_leave_their_start():
     netlist = train(wine, config).netlist
     (search,) = start_search(netlist.num_inputs, (30,))
     before = jax.jit(WireSearch(0.1, 200).choose)(search)
-    changed = np.mean(np.concatenate([before.a != netlist.a, before.b != netlist.b]))
+    changed = np.mean(
+        np.concatenate([before.parents[0] != netlist.a, before.parents[1] != netlist.b])
+    )
     assert changed > 0.2
 
 
@@ -161,7 +163,7 @@ def chosen_with_cost(scores, cost, num_inputs):
     """Return what the slots of one block read, given a score for each source."""
     rules = WireSearch(0.03, 100, comparator_cost=cost, num_inputs=num_inputs)
     wires = rules.choose(make_search(scores))
-    return [*wires.a.tolist(), *wires.b.tolist()]
+    return np.concatenate(wires.parents).tolist()
 
 
 def test_comparator_that_others_read_is_cheaper():

@@ -6,6 +6,7 @@ import pytest
 from trilut.data import Dataset, Split, load_dataset
 from trilut.training import TrainingConfig, TrainingError, fit_encoder, train
 from trilut.training.network import Topology, accuracy
+from trilut.training.node import TWO_TRITS
 from trilut.training.relax import lookup_layer
 from trilut.training.samples import draw, encode, move_images
 
@@ -53,7 +54,7 @@ def test_accuracy_counts_weights():
 
     def measured(weights):
         samples = encode(fitted.encoder, weighted(moons.test, weights))
-        layer = lookup_layer(3)
+        layer = lookup_layer(TWO_TRITS)
         return accuracy(layer, fitted.tables, fitted.learned.wiring, samples, Topology(2))
 
     is_right = result.netlist.predict(moons.test.x) == moons.test.y

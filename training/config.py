@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from trilut.circuit.head import Head
 from trilut.text import did_you_mean
 from trilut.training.errors import TrainingError
+from trilut.training.node import Node
 from trilut.training.settings.datasets import dataset_settings
 from trilut.training.settings.groups import (
     Augmentation,
@@ -50,14 +51,14 @@ class TrainingConfig:
     wiring : WiringSettings
         How the parents of gates are chosen.
     encoding : Encoding
-        From features to the inputs. There is no UNKNOWN where the valence is even, so ``delta``
-        becomes 0 there.
+        From features to the inputs. There is no UNKNOWN where the valence is even or gates read
+        bits alone, so ``delta`` becomes 0 there.
     augmentation : Augmentation
         More images to train on.
     uncertainty : Uncertainty
         Features that are missing in training.
     course : Course
-        Steps, their size, and what is kept.
+        Steps, their size, and what is kept: the best if gates start as trees.
     """
 
     recipe: RecipeSettings = Hard()
@@ -69,7 +70,13 @@ class TrainingConfig:
     course: Course = Course()
 
     def __post_init__(self) -> None:
-        if self.recipe.valence % 2 == 0:
+        if not self.network.has_pairs:
+            self._check_node()
+        if self.starts_from_trees:
+            self._check_trees()
+            # Nothing else is sure not to be worse than the trees.
+            object.__setattr__(self, "course", replace(self.course, keep="best"))
+        if self.is_binary:
             # What is recorded should be what held.
             encoding = replace(self.encoding, delta=0.0)
             object.__setattr__(self, "encoding", encoding)
@@ -78,6 +85,35 @@ class TrainingConfig:
                 f"Setting 'certainty' is {self.uncertainty.certainty:g}, which only the vocabulary "
                 "'kleene' has a use for"
             )
+
+    def _check_node(self) -> None:
+        """Check that recipe and wiring are not for pairs of trits alone."""
+        name = self.network.node
+        self.recipe.check_node(name)
+        if self.wiring.wires_pairs_only:
+            raise TrainingError(
+                f"Setting 'node' is {name!r}, but the wiring {self.wiring.name!r} is for gates "
+                "that read two trits and make one; use 'learned' or 'random'"
+            )
+
+    def _check_trees(self) -> None:
+        """Check that gates can be trees, and that the search can have their wires."""
+        can_be_trees = self.network.shape().is_scored and self.is_binary
+        if not (can_be_trees and _values(self.wiring).get("candidates", 0) is None):
+            raise TrainingError(
+                "Setting 'start' is 'trees', which need gates that read bits and make scores, such "
+                "as node '6b' with the output 'score7', and learned wiring among all inputs"
+            )
+
+    @property
+    def starts_from_trees(self) -> bool:
+        """Whether gates are boosted trees at first."""
+        return getattr(self.recipe, "start", None) == "trees"
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether all inputs of the network are bits."""
+        return all(radix % 2 == 0 for radix in self.network.shape(self.recipe.valence).radices)
 
     @classmethod
     def of(cls, **settings: Any) -> "TrainingConfig":
@@ -126,8 +162,8 @@ class TrainingConfig:
             dataset.num_classes,
             effort=effort,
         )
-        if settings.get("valence", 3) > 3:
-            # There are no hardware costs for so many truth values.
+        if settings.get("valence", 3) > 3 or settings.keys() & {"node", "node_output"}:
+            # There are no hardware costs for so many truth values, nor for such nodes.
             defaults.pop("area_weight", None)
         if share := round(dataset.train.missing_share, 3):
             defaults["missing"] = (0.0, min(share, _MOST_MISSING))
@@ -198,15 +234,26 @@ class TrainingConfig:
                     f"expected a multiple of the {len(classes)} classes"
                 )
         group_size = sum(layers[first:]) // len(classes)
-        if not 1 <= abstain_margin <= 2 * group_size:
+        node = self.network.shape(self.recipe.valence)
+        highest = 2 * group_size * node.largest
+        if not 1 <= abstain_margin <= highest:
             raise TrainingError(
-                f"Abstention margin is {abstain_margin}, expected 1…{2 * group_size} "
+                f"Abstention margin is {abstain_margin}, expected 1…{highest} "
                 f"with {group_size} outputs per class"
             )
         tau = self.course.tau
         if tau is None:
-            tau = self.recipe.tau_factor * math.sqrt(group_size)
-        return Head(classes, (group_size,) * len(classes), tau, abstain_margin)
+            tau = self.recipe.tau_factor * _gain(node) * math.sqrt(group_size)
+        return Head(classes, (group_size,) * len(classes), tau, abstain_margin, limit=node.largest)
+
+
+def _gain(node: Node) -> float:
+    """Return how much larger tau is than for gates of two inputs.
+
+    Scores are larger by themselves. For gates of more inputs, twice the tau was better on
+    validation samples.
+    """
+    return node.largest if node.is_scored or len(node.radices) == 2 else 2
 
 
 def _values(part: Settings) -> dict[str, Any]:

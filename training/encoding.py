@@ -9,12 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trilut.circuit.encoder import Encoder, Feature
+from trilut.circuit.kinds import Kind
 from trilut.data import Dataset
 from trilut.errors import DataError
 from trilut.measure.metrics import cell_vote_accuracy, encoding_ceiling
 from trilut.training.names import OutOfRange, Scale, Spacing
+from trilut.training.node import Node
 
-__all__ = ["EncodingMeasure", "equal_information", "fit_encoder", "measure_encoding"]
+__all__ = [
+    "EncodingMeasure",
+    "equal_information",
+    "fit_encoder",
+    "input_kinds",
+    "measure_encoding",
+    "with_bits",
+]
 
 # What numpy calls these; the aliases keep signatures on one line.
 Floats = NDArray[np.float64]
@@ -139,6 +148,34 @@ def fit_encoder(
         tuple(features), source, low, high, np.full(len(source), missing, np.int8), known
     )
     return encoder.with_seen(x) if out_of_range == "unknown" else encoder
+
+
+def input_kinds(encoder: Encoder, node: Node) -> NDArray[np.int8]:
+    """Return how many values each input has for gates that read it."""
+    if len(node.parts) == 1:
+        return np.full(encoder.num_trits, node.radices[0], dtype=np.int8)
+    return np.where(encoder.is_bit, Kind.BIT, Kind.TRIT).astype(np.int8)
+
+
+def with_bits(encoder: Encoder, x: Samples, *, minority: float = 0.0) -> Encoder:
+    """Return the encoder that makes bits beside the trits, each with a threshold amid a trit's two.
+
+    A bit in which too few of the samples [sample, feature] differ from the most frequent value is
+    left out, as :func:`fit_encoder` does.
+    """
+    amid = np.stack([encoder.feature, (encoder.low + encoder.high + 1) // 2])
+    feature, threshold = np.unique(amid, axis=1)
+    missing = np.full(len(feature), -1, dtype=np.int8)
+    bits = Encoder(encoder.features, feature, threshold, threshold, missing, encoder.categories)
+    high = np.count_nonzero(bits.encode(x) == 1, axis=0)
+    kept = np.minimum(high, len(x) - high) >= max(1, minority * len(x))
+    return dataclasses.replace(
+        encoder,
+        feature=np.append(encoder.feature, feature[kept]),
+        low=np.append(encoder.low, threshold[kept]),
+        high=np.append(encoder.high, threshold[kept]),
+        missing=np.append(encoder.missing, missing[kept]),
+    )
 
 
 def equal_information(encoder: Encoder) -> Encoder:

@@ -15,7 +15,7 @@ def layer_accuracies(fitted: Fitted, split: Split) -> list[float]:
     See :func:`trilut.training.network.accuracy_by_layer`.
     """
     return accuracy_by_layer(
-        (fitted.recipe.layer, lookup_layer(fitted.recipe.valence)),
+        (fitted.recipe.layer, lookup_layer(fitted.topology.node)),
         fitted.learned.parameters,
         fitted.tables,
         fitted.learned.wiring,

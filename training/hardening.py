@@ -1,6 +1,5 @@
 """Hardening: from trained tables and wires to a netlist."""
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,8 +8,11 @@ from numpy.typing import NDArray
 
 from trilut.circuit.encoder import Encoder
 from trilut.circuit.head import Head
+from trilut.circuit.kinds import Kind
 from trilut.circuit.netlist import Netlist
+from trilut.training.encoding import input_kinds
 from trilut.training.network import Topology
+from trilut.training.node import Node
 from trilut.training.wiring import LayerWiring, Wiring
 
 __all__ = ["harden"]
@@ -33,19 +35,22 @@ def harden(
     widths = (encoder.num_trits, *map(len, tables))
     first_nets = np.cumsum((0, *widths))
     folded = [
-        _fold(np.asarray(table), parents) for table, parents in zip(tables, wiring, strict=True)
+        _fold(np.asarray(table), wires, topology.node)
+        for table, wires in zip(tables, wiring, strict=True)
     ]
-    parents = [
-        [_nets(np.asarray(side), layer, widths, first_nets) for side in (wires.a, wires.b)]
+    sources = [
+        np.stack([_nets(np.asarray(slot), layer, widths, first_nets) for slot in wires.parents])
         for layer, wires in enumerate(wiring)
     ]
-    return Netlist.of_gates(
+    node = topology.node
+    made = Kind.SCORE if node.is_scored else node.levels
+    kinds = np.append(input_kinds(encoder, node), np.full(sum(widths[1:]), made, dtype=np.int8))
+    return Netlist(
         num_inputs=encoder.num_trits,
         table=np.concatenate(folded).astype(np.int8),
-        a=np.concatenate([a for a, _ in parents]),
-        b=np.concatenate([b for _, b in parents]),
+        sources=np.concatenate(sources, axis=1).T,
         outputs=_outputs(widths, first_nets, topology),
-        valence=_valence(folded[0]),
+        kinds=kinds,
         encoder=encoder,
         head=head,
         name=name,
@@ -53,20 +58,13 @@ def harden(
     )
 
 
-def _fold(table: NDArray[np.float32], parents: LayerWiring) -> NDArray[np.float32]:
+def _fold(table: NDArray[np.float32], wires: LayerWiring, node: Node) -> NDArray[np.float32]:
     """Return the tables that do to the parents what these do to the wires."""
-    if parents.sign_a is None or parents.sign_b is None:
-        return table
-    square = table.reshape(-1, _valence(table), _valence(table))
-    negate_a, negate_b = (
-        np.asarray(sign)[:, None, None] < 0 for sign in (parents.sign_a, parents.sign_b)
-    )
-    square = np.where(negate_a, square[:, ::-1, :], square)
-    return np.where(negate_b, square[:, :, ::-1], square).reshape(table.shape)
-
-
-def _valence(table: NDArray[np.float32]) -> int:
-    return math.isqrt(table.shape[1])
+    by_input = table.reshape(-1, *node.radices)
+    for slot, sign in enumerate(wires.signs or ()):
+        negate = (np.asarray(sign) < 0).reshape(-1, *(1,) * len(node.radices))
+        by_input = np.where(negate, np.flip(by_input, axis=slot + 1), by_input)
+    return by_input.reshape(table.shape)
 
 
 def _nets(

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
@@ -19,9 +20,10 @@ from trilut.training.prune import prune
 from trilut.training.recipes import Phase, harden_tables
 from trilut.training.relax import lookup_layer
 from trilut.training.samples import TrainingSamples, draw
-from trilut.training.search import Wired
+from trilut.training.search import Wired, prefer
 from trilut.training.settings.groups import Course
 from trilut.training.step import Learned, State, Task, make_optimizer, run_steps
+from trilut.training.wiring import Kinds
 
 __all__ = ["Progress", "fit"]
 
@@ -44,6 +46,8 @@ def fit(
     topology: Topology,
     config: TrainingConfig,
     *,
+    kinds: Kinds,
+    start: Learned | None = None,
     dropout: Dropout | None = None,
     progress: Progress | None = None,
     journal: Journal | None = None,
@@ -56,6 +60,11 @@ def fit(
     ----------
     phases : tuple of Phase
         The recipes to follow, one after the other.
+    kinds : int8 array [input]
+        How many values each input has.
+    start : Learned, optional
+        Where the training starts, and what is kept if it finds nothing better; by default where the
+        recipe and the wiring do.
     dropout : Dropout, optional
         What samples lose in training.
     journal : Journal, optional
@@ -71,7 +80,7 @@ def fit(
         If the loss diverges, if the layers cannot be wired, or if the checkpoint does not fit.
     """
     total_steps = phases[-1].end
-    wired = config.wiring.wire(config.network, config.course, train.num_inputs)
+    wired = config.wiring.wire(config.network, config.course, kinds)
     task = Task(
         topology,
         make_optimizer(config.course, total_steps),
@@ -79,9 +88,12 @@ def fit(
         wired.rules,
         config.uncertainty.certainty,
     )
-    state = _initial_state(phases, task, wired, config)
+    state = _initial_state(phases, task, wired, config, start)
     place = Placement(mesh)
     snapshot = Snapshot(state, place.collect(Learned(state.parameters, state.wiring)))
+    if start is not None:
+        measured = _measure_layers(phases[0], start, validation, task, config.course, 0)
+        snapshot = snapshot._replace(kept_accuracy=measured[-1])
     if journal is not None:
         snapshot = journal.begin(snapshot, resume=resume)
     snapshot = snapshot._replace(state=place.state(snapshot.state))
@@ -120,7 +132,6 @@ def _pruned(
         train,
         task.topology,
         tau=phase.recipe.tau,
-        valence=phase.recipe.valence,
         generator=np.random.default_rng((config.course.seed, _PRUNING, snapshot.done)),
     )
     state = state._replace(
@@ -205,7 +216,7 @@ def _measure_layers(
     All are measured as often as needs no more samples than have been trained on.
     """
     recipe = phase.recipe
-    tables, hard = harden_tables(recipe, learned.parameters), lookup_layer(recipe.valence)
+    tables, hard = harden_tables(recipe, learned.parameters), lookup_layer(task.topology.node)
     due = math.ceil((len(tables) + 1) * validation.num_samples / course.batch)
     is_due = done == phase.end or done // due > (done - course.evaluate_every) // due
     if recipe.is_circuit or not is_due:
@@ -251,11 +262,20 @@ def _tell(
 
 
 def _initial_state(
-    phases: tuple[Phase, ...], task: Task, wired: Wired, config: TrainingConfig
+    phases: tuple[Phase, ...],
+    task: Task,
+    wired: Wired,
+    config: TrainingConfig,
+    start: Learned | None,
 ) -> State:
     layers, recipe = config.network.layers, phases[0].recipe
     generator = np.random.default_rng((config.course.seed, _START))
-    parameters = tuple(recipe.init(num_gates, generator) for num_gates in layers)
+    if start is None:
+        parameters = tuple(recipe.init(num_gates, generator) for num_gates in layers)
+    else:
+        # Copies, because the steps take the buffers of the state.
+        parameters, wiring = jax.tree.map(jnp.copy, start)
+        wired = Wired(wiring, prefer(wired.search, wiring), wired.rules)
     is_pruned = any(phase.pruned for phase in phases)
     frozen = tuple(jnp.zeros(width, dtype=bool) for width in layers) if is_pruned else ()
     optimizer = task.optimizer.init(parameters)

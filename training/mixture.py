@@ -49,12 +49,10 @@ class MixtureRecipe:
         return parameters
 
     def layer(
-        self,
-        parameters: Float[Array, "gate row"],
-        a: Float[Array, "gate batch"],
-        b: Float[Array, "gate batch"],
+        self, parameters: Float[Array, "gate row"], *inputs: Float[Array, "gate batch"]
     ) -> Float[Array, "gate batch"]:
         """Evaluate the mixtures."""
+        a, b = inputs
         share = jax.nn.softmax(parameters, axis=1)
         polynomials = jnp.asarray(_polynomials(), dtype=share.dtype)
         if not self.naive:

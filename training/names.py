@@ -3,6 +3,7 @@
 from typing import Literal, TypeAlias
 
 __all__ = [
+    "NodeOutput",
     "NoiseKind",
     "Objective",
     "OutOfRange",
@@ -19,8 +20,12 @@ Objective: TypeAlias = Literal["cross-entropy", "squared-error"]
 Parametrisation: TypeAlias = Literal["monomial", "lagrange", "fourier"]
 """What the numbers of a gate are: coefficients of monomials or of Fourier terms, or its table."""
 
-Start: TypeAlias = Literal["normal", "pass-through"]
-"""Whether gates start as normal polynomials or near to passing their first input on."""
+Start: TypeAlias = Literal["normal", "pass-through", "trees"]
+"""Whether gates start as normal polynomials, near to passing on their first input (or a mix of
+them, if there are more than two), or as boosted trees."""
+
+NodeOutput: TypeAlias = Literal["bit", "trit", "score3", "score7"]
+"""What a gate makes: a truth value, or an integer of up to 3 or 7."""
 
 NoiseKind: TypeAlias = Literal["normal", "gumbel"]
 """Whether noise is added to the entries of a table, or they are drawn among the truth values."""

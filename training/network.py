@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Int8
 
-from trilut.training.wiring import Wiring
+from trilut.training.node import TWO_TRITS, Node
+from trilut.training.wiring import LayerWiring, Wiring
 
 __all__ = [
     "Batch",
@@ -36,8 +37,9 @@ _SLICE = 1024
 Parameters: TypeAlias = tuple[Float[Array, "_ _"], ...]
 """What is learned: for each layer, as many numbers per gate as the recipe has."""
 
-LayerFunction: TypeAlias = Callable[[Array, Array, Array], Array]
-"""Parameters [gate, row] and the two values [gate, batch] that each gate reads, to its value."""
+LayerFunction: TypeAlias = Callable[..., Array]
+"""Parameters [gate, row] and the values [gate, batch] that each gate reads, slot by slot, to its
+value."""
 
 LayerFunctions: TypeAlias = LayerFunction | tuple[LayerFunction, ...]
 """One function for all layers, or one for each."""
@@ -45,8 +47,8 @@ LayerFunctions: TypeAlias = LayerFunction | tuple[LayerFunction, ...]
 LayerValues: TypeAlias = tuple[Float[Array, "_ batch"], ...]
 """The values of each layer's gates."""
 
-Probes: TypeAlias = tuple[tuple[Float[Array, "_ batch"], Float[Array, "_ batch"]], ...]
-"""For each layer, zeros to add to what its gates read as a and as b."""
+Probes: TypeAlias = tuple[tuple[Float[Array, "_ batch"], ...], ...]
+"""For each layer, zeros to add to what its gates read, slot by slot."""
 
 
 Batch: TypeAlias = tuple[Int8[Array, "batch input"], Int[Array, " batch"]]
@@ -97,11 +99,14 @@ class Topology:
         Whether layers above the first have the inputs among their sources.
     output_layers : int
         How many layers, counted from the last, are outputs.
+    node : Node
+        What every gate reads and makes.
     """
 
     num_classes: int
     skip: bool = False
     output_layers: int = 1
+    node: Node = TWO_TRITS
 
 
 def forward(
@@ -118,13 +123,11 @@ def forward(
     """
     values: LayerValues = ()
     for layer, parents in enumerate(wiring):
-        below = sources(values, inputs, topology)
-        a = _read(below, parents.a, parents.sign_a)
-        b = _read(below, parents.b, parents.sign_b)
+        read = _read(sources(values, inputs, topology), parents)
         if probes is not None:
-            a, b = a + probes[layer][0], b + probes[layer][1]
+            read = list(map(jnp.add, read, probes[layer]))
         evaluate = layer_function[layer] if isinstance(layer_function, tuple) else layer_function
-        values = (*values, evaluate(parameters[layer], a, b))
+        values = (*values, evaluate(parameters[layer], *read))
     return values
 
 
@@ -138,17 +141,19 @@ def sources(
 
 
 def _read(
-    values: Float[Array, "source batch"],
-    parents: Int[Array, " gate"],
-    sign: Float[Array, " gate"] | None,
-) -> Float[Array, "gate batch"]:
-    return values[parents] if sign is None else values[parents] * sign[:, None]
+    values: Float[Array, "source batch"], wires: LayerWiring
+) -> list[Float[Array, "gate batch"]]:
+    """Return what the gates read, slot by slot."""
+    read = [values[parents] for parents in wires.parents]
+    if wires.signs is None:
+        return read
+    return [each * sign[:, None] for each, sign in zip(read, wires.signs, strict=True)]
 
 
-def zero_probes(parameters: Parameters, num_samples: int) -> Probes:
-    """Return probes for a batch."""
+def zero_probes(parameters: Parameters, num_slots: int, num_samples: int) -> Probes:
+    """Return probes for the slots of all gates and a batch."""
     zeros = (jnp.zeros((len(layer), num_samples), layer.dtype) for layer in parameters)
-    return tuple((layer, layer) for layer in zeros)
+    return tuple((layer,) * num_slots for layer in zeros)
 
 
 def class_scores(values: LayerValues, topology: Topology) -> Float[Array, "class batch"]:

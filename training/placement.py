@@ -16,6 +16,7 @@ from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array, Int
 
 from trilut.training.errors import TrainingError
+from trilut.training.search import SlotSearch
 from trilut.training.step import State
 
 __all__ = ["Placement", "make_mesh"]
@@ -55,18 +56,18 @@ class Placement:
         return State(
             self.divide(state.parameters),
             self.divide(state.wiring),
-            tuple(
-                search._replace(
-                    candidates=self._put(search.candidates),
-                    scores=self._put(search.scores, None, "gate"),
-                    momentum=self._put(search.momentum, None, "gate"),
-                    places=self._put(search.places),
-                )
-                for search in state.search
-            ),
+            tuple(tuple(map(self._divide_slots, layer)) for layer in state.search),
             self.divide(state.optimizer),
             self._put(state.step),
             self.divide(state.frozen),
+        )
+
+    def _divide_slots(self, search: SlotSearch) -> SlotSearch:
+        return SlotSearch(
+            candidates=self._put(search.candidates),
+            scores=self._put(search.scores, None, "gate"),
+            momentum=self._put(search.momentum, None, "gate"),
+            places=self._put(search.places),
         )
 
     def batches(self, chosen: Int[Array, "step batch"]) -> Int[Array, "step batch"]:

@@ -43,7 +43,6 @@ def prune(
     topology: Topology,
     *,
     tau: float,
-    valence: int,
     generator: np.random.Generator,
 ) -> tuple[Learned, Frozen]:
     """Replace gates until a share of all takes no logic; return the result and which those are.
@@ -66,7 +65,8 @@ def prune(
         chosen = generator.permutation(samples.num_samples)[:_NUM_SAMPLES]
     else:
         chosen = draw(samples, min(samples.num_samples, _NUM_SAMPLES), generator)
-    facts = _measure(learned, tables, samples, chosen, topology, _SOFTER * tau, valence)
+    facts = _measure(learned, tables, samples, chosen, topology, _SOFTER * tau)
+    valence = topology.node.levels
     first_output = len(tables) - topology.output_layers
     choices = [
         _choose(np.asarray(table), layer_facts, is_output=layer >= first_output, valence=valence)
@@ -193,14 +193,13 @@ def _measure(
     chosen: NDArray[np.int64],
     topology: Topology,
     tau: float,
-    valence: int,
 ) -> list[_Facts]:
     size = min(len(chosen), max(1, _MAX_GRADIENTS // sum(table.size for table in tables)))
     # Only whole slices, which is one shape to compile for.
     parts = [chosen[start : start + size] for start in range(0, len(chosen) - size + 1, size)]
     sums: list[Any] = [
         jax.device_get(
-            _slice_sums(tables, learned, *samples.batch(jnp.asarray(part)), topology, tau, valence)
+            _slice_sums(tables, learned, *samples.batch(jnp.asarray(part)), topology, tau)
         )
         for part in parts
     ]
@@ -211,7 +210,7 @@ def _measure(
     ]
 
 
-@functools.partial(jax.jit, static_argnames=("topology", "tau", "valence"))
+@functools.partial(jax.jit, static_argnames=("topology", "tau"))
 def _slice_sums(
     tables: Parameters,
     learned: Learned,
@@ -219,14 +218,14 @@ def _slice_sums(
     labels: Int[Array, " sample"],
     topology: Topology,
     tau: float,
-    valence: int,
 ) -> tuple[Parameters, Parameters, tuple[Float[Array, " _"], ...]]:
     """Return sums over samples: of the gradients to entries, of their squares, and of values."""
 
     def loss(
         tables: Parameters, x: Float[Array, " input"], label: Int[Array, ""]
     ) -> tuple[Float[Array, ""], LayerValues]:
-        values = forward(lookup_layer(valence), tables, learned.wiring, x[:, None], topology)
+        layer = lookup_layer(topology.node)
+        values = forward(layer, tables, learned.wiring, x[:, None], topology)
         return cross_entropy(class_scores(values, topology) / tau, label[None]), values
 
     gradient_of = jax.vmap(jax.grad(loss, has_aux=True), in_axes=(None, 0, 0))

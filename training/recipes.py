@@ -14,12 +14,13 @@ from trilut.circuit.gates import evaluation_matrix, fourier_matrix, truth_values
 from trilut.training.area import AreaTerm
 from trilut.training.names import NoiseKind, Objective, Parametrisation, Start, Vocabulary
 from trilut.training.network import Parameters
+from trilut.training.node import Node
 from trilut.training.objective import complexity, round_gradient, task_loss
 from trilut.training.relax import (
     commitment,
     commitment_weight,
     interpolate,
-    look_up,
+    lookup_layer,
     project_to_kleene,
     round_to_values,
     soft_table,
@@ -56,12 +57,9 @@ class Recipe(Protocol):
         """Return the parameters to train with in one step, from those that are kept."""
 
     def layer(
-        self,
-        parameters: Float[Array, "gate row"],
-        a: Float[Array, "gate batch"],
-        b: Float[Array, "gate batch"],
+        self, parameters: Float[Array, "gate row"], *inputs: Float[Array, "gate batch"]
     ) -> Float[Array, "gate batch"]:
-        """Return the values of a layer in the training forward."""
+        """Return the values of a layer in the training forward, given those of each slot."""
 
     def loss(
         self,
@@ -122,6 +120,8 @@ class HardRecipe:
         How many times as large the divisor is at the start. It falls geometrically.
     vocabulary : str
         ``kleene`` makes every rounded table information-monotone, in training and in the circuit.
+    node : Node, optional
+        What gates read and make; by default two values of the valence, and one.
     """
 
     tau: float
@@ -135,15 +135,23 @@ class HardRecipe:
     area: AreaTerm | None = None
     softer: float = 1.0
     vocabulary: Vocabulary = "free"
+    node: Node | None = None
 
     @property
     def is_circuit(self) -> bool:
         """True."""
         return True
 
+    @property
+    def _node(self) -> Node:
+        return self.node or Node((self.valence, self.valence), self.valence)
+
     def init(self, num_gates: int, generator: np.random.Generator) -> Float[Array, "gate row"]:
         """Return tables within [−1, 1]."""
-        tables = _start_tables(self.start, num_gates, generator, self.valence)
+        if len(self._node.radices) == 2:
+            tables = _start_tables(self.start, num_gates, generator, self.valence)
+        else:
+            tables = _mixed_tables(num_gates, generator, self._node)
         return jnp.asarray(np.clip(tables, -1, 1), dtype=jnp.float32)
 
     def disturb(self, parameters: Parameters, step: Int[Array, ""]) -> Parameters:
@@ -155,19 +163,16 @@ class HardRecipe:
         )
         put = _add_normal if self.noise_kind == "normal" else _draw_values
         return tuple(
-            put(tables, self.noise, self.valence, key=key)
+            put(tables, self.noise, self._node.levels, key=key)
             for tables, key in zip(parameters, keys, strict=True)
         )
 
     def layer(
-        self,
-        parameters: Float[Array, "gate row"],
-        a: Float[Array, "gate batch"],
-        b: Float[Array, "gate batch"],
+        self, parameters: Float[Array, "gate row"], *inputs: Float[Array, "gate batch"]
     ) -> Float[Array, "gate batch"]:
         """Look the inputs up in the rounded tables."""
         tables = with_gradient_of(self.table(parameters), parameters)
-        return look_up(tables, a, b, valence=self.valence)
+        return lookup_layer(self._node)(tables, *inputs)
 
     def loss(
         self,
@@ -196,7 +201,9 @@ class HardRecipe:
 
     def table(self, parameters: Float[Array, "gate row"]) -> Float[Array, "gate row"]:
         """Round the entries, and leave UNKNOWN what the vocabulary cannot decide."""
-        tables = round_to_values(parameters, valence=self.valence)
+        tables = round_to_values(parameters, valence=self._node.levels)
+        if self._node.is_scored:
+            return jnp.round(tables * self._node.largest)
         return project_to_kleene(tables) if self.vocabulary == "kleene" else tables
 
 
@@ -235,13 +242,10 @@ class PaperRecipe:
         return parameters
 
     def layer(
-        self,
-        parameters: Float[Array, "gate row"],
-        a: Float[Array, "gate batch"],
-        b: Float[Array, "gate batch"],
+        self, parameters: Float[Array, "gate row"], *inputs: Float[Array, "gate batch"]
     ) -> Float[Array, "gate batch"]:
         """Evaluate the clipped polynomials."""
-        return interpolate(self._weights(parameters), a, b, valence=self.valence)
+        return interpolate(self._weights(parameters), *inputs, valence=self.valence)
 
     def loss(
         self,
@@ -304,6 +308,16 @@ def _start_tables(
     if start == "pass-through":
         return np.repeat(truth_values(valence), valence) + _TABLE_DEVIATION * noise
     return _COEFFICIENT_DEVIATION * noise @ evaluation_matrix(valence).T
+
+
+def _mixed_tables(
+    num_gates: int, generator: np.random.Generator, node: Node
+) -> NDArray[np.float64]:
+    """Return tables near to a weighted sum of the inputs."""
+    values = np.stack(np.meshgrid(*map(truth_values, node.radices), indexing="ij"))
+    weights = generator.uniform(0, 2, size=(num_gates, len(node.radices)))
+    noise = generator.normal(size=(num_gates, node.num_rows))
+    return _TABLE_DEVIATION * (weights @ values.reshape(len(values), -1) + noise)
 
 
 def _add_normal(

@@ -16,15 +16,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from trilut.training.wiring import LayerWiring, Wiring, source_places
+from trilut.training.node import TWO_TRITS, Node
+from trilut.training.wiring import Kinds, LayerWiring, Wiring, source_kinds, source_places
 
 __all__ = [
     "LayerSearch",
     "Search",
     "SearchRules",
+    "SlotSearch",
     "WireSearch",
     "Wired",
     "choose_wires",
+    "prefer",
     "start_search",
 ]
 
@@ -33,6 +36,9 @@ _START_DEVIATION = 2.0
 _MOMENTUM = 0.9
 _FROZEN_FROM = 0.9
 
+# How much stronger than all others wires are that a search is to start from.
+_AHEAD = 1.5
+
 # Slots that share their candidates, where those are a sample: one matrix product for all of them.
 _MAX_BLOCK = 256
 
@@ -40,8 +46,10 @@ _MAX_BLOCK = 256
 _STREAM = 3
 
 
-class LayerSearch(NamedTuple):
-    """The search of one layer, which has two slots a gate: first all the a, then all the b.
+class SlotSearch(NamedTuple):
+    """The search of the slots of a layer that read one kind of values.
+
+    The first slots of all gates come first, then the second ones, and so on.
 
     Parameters
     ----------
@@ -58,6 +66,9 @@ class LayerSearch(NamedTuple):
     momentum: Float[Array, "block slot candidate"]
     places: Float[Array, " source"]
 
+
+LayerSearch: TypeAlias = tuple[SlotSearch, ...]
+"""The search of one layer: one for each kind of values that a gate reads."""
 
 Search: TypeAlias = tuple[LayerSearch, ...]
 """The search of every layer; empty where the wiring is fixed."""
@@ -109,38 +120,53 @@ def start_search(
     candidates: int | None = None,
     seed: int = 0,
     skip: bool = False,
+    node: Node = TWO_TRITS,
+    kinds: Kinds | None = None,
 ) -> Search:
     """Return random scores for all sources, or for a sample of so many candidates.
+
+    Parameters
+    ----------
+    node : Node
+        What the gates read. A slot's candidates are of its own kind.
+    kinds : int8 array [input], optional
+        See :func:`trilut.training.wiring.source_kinds`.
 
     Raises
     ------
     TrainingError
-        If a layer has fewer than two sources.
+        If a layer has fewer sources of a kind than a gate reads.
     """
     generator = np.random.default_rng((seed, _STREAM))
+    sources = source_kinds(num_inputs, layers, node=node, kinds=kinds, skip=skip)
     places = source_places(num_inputs, layers, skip=skip)
     return tuple(
-        _start_layer(place, 2 * num_gates, candidates, generator)
-        for place, num_gates in zip(places, layers, strict=True)
+        tuple(
+            _start_slots(
+                np.flatnonzero(own == kind), place, count * num_gates, candidates, generator
+            )
+            for kind, count in node.parts
+        )
+        for own, place, num_gates in zip(sources, places, layers, strict=True)
     )
 
 
-def _start_layer(
+def _start_slots(
+    sources: np.ndarray[tuple[int], np.dtype[np.int64]],
     places: np.ndarray[tuple[int], np.dtype[np.float64]],
     num_slots: int,
     num_candidates: int | None,
     generator: np.random.Generator,
-) -> LayerSearch:
-    num_sources = len(places)
-    if num_candidates is None or num_candidates >= num_sources:
-        candidates = np.arange(num_sources)[None, :]
+) -> SlotSearch:
+    if num_candidates is None or num_candidates >= len(sources):
+        candidates = sources[None, :]
     else:
         num_blocks = num_slots // max(n for n in range(1, _MAX_BLOCK + 1) if num_slots % n == 0)
-        drawn = [generator.permutation(num_sources)[:num_candidates] for _ in range(num_blocks)]
-        candidates = np.sort(np.stack(drawn))
+        drawn = [generator.permutation(len(sources))[:num_candidates] for _ in range(num_blocks)]
+        candidates = sources[np.sort(np.stack(drawn))]
     shape = (len(candidates), num_slots // len(candidates), candidates.shape[1])
     scores = generator.standard_normal(shape, dtype=np.float32) * np.float32(_START_DEVIATION)
-    return LayerSearch(
+    return SlotSearch(
         jnp.asarray(candidates, dtype=jnp.int32),
         jnp.asarray(scores),
         jnp.zeros(shape, dtype=jnp.float32),
@@ -168,6 +194,8 @@ class WireSearch:
         slots read costs an (n+1)-th of it.
     num_inputs : int
         Number of inputs, which are the last sources of every layer that can read them.
+    slots : tuple of int
+        How many slots of each kind a gate has.
     """
 
     rate: float
@@ -176,6 +204,7 @@ class WireSearch:
     distance_cost: float = 0.0
     comparator_cost: float = 0.0
     num_inputs: int = 0
+    slots: tuple[int, ...] = (2,)
 
     def due(self, step: Int[Array, ""]) -> Bool[Array, ""]:
         """Tell whether a step updates the scores."""
@@ -189,6 +218,20 @@ class WireSearch:
         step: Int[Array, ""],
     ) -> LayerSearch:
         """Move the scores of a layer, given the gradient of the loss to the value of each slot."""
+        ends = np.cumsum([part.scores.shape[0] * part.scores.shape[1] for part in search])
+        gradients = jnp.split(gradient, ends[:-1].tolist())
+        return tuple(
+            self._update(part, own, sources, step)
+            for part, own in zip(search, gradients, strict=True)
+        )
+
+    def _update(
+        self,
+        search: SlotSearch,
+        gradient: Float[Array, "part_slots batch"],
+        sources: Float[Array, "source batch"],
+        step: Int[Array, ""],
+    ) -> SlotSearch:
         num_blocks, num_slots, _ = search.scores.shape
         progress = step.astype(gradient.dtype) / (_FROZEN_FROM * self.steps)
         rate = self.rate * 0.5 * (1 + jnp.cos(math.pi * progress))
@@ -210,18 +253,30 @@ class WireSearch:
 
     def choose(self, search: LayerSearch) -> LayerWiring:
         """Return the wires that the scores of a layer stand for."""
+        wires = [
+            wire
+            for part, count in zip(search, self.slots, strict=True)
+            for wire in self._choose(part, count)
+        ]
+        parents, signs = zip(*wires, strict=True)
+        return LayerWiring(parents, signs)
+
+    def _choose(
+        self, search: SlotSearch, count: int
+    ) -> list[tuple[Int[Array, " gate"], Float[Array, " gate"]]]:
+        """Return the parents and the signs of each of a gate's slots."""
         strength = jnp.abs(search.scores)
         if self.distance_cost:
-            strength = strength - self.distance_cost * _distance(search)
+            strength = strength - self.distance_cost * _distance(search, count)
         if self.comparator_cost:
             strength = strength - self.comparator_cost * _unshared(
                 search, strength, self.num_inputs
             )
         best = jax.lax.map(_first_highest, strength)[:, :, None]
         score = jnp.take_along_axis(search.scores, best, axis=2)
-        sign_a, sign_b = jnp.split(jnp.where(score < 0, -1.0, 1.0).ravel(), 2)
-        a, b = jnp.split(jnp.take_along_axis(search.candidates, best[:, :, 0], axis=1).ravel(), 2)
-        return LayerWiring(a, b, sign_a, sign_b)
+        signs = jnp.where(score < 0, -1.0, 1.0).ravel()
+        parents = jnp.take_along_axis(search.candidates, best[:, :, 0], axis=1).ravel()
+        return list(zip(jnp.split(parents, count), jnp.split(signs, count), strict=True))
 
 
 def _first_highest(strength: Float[Array, "slot candidate"]) -> Int[Array, " slot"]:
@@ -233,7 +288,7 @@ def _first_highest(strength: Float[Array, "slot candidate"]) -> Int[Array, " slo
 
 
 def _unshared(
-    search: LayerSearch, strength: Float[Array, "block slot candidate"], num_inputs: int
+    search: SlotSearch, strength: Float[Array, "block slot candidate"], num_inputs: int
 ) -> Float[Array, "block slot candidate"]:
     """Return each slot's share of a comparator, if the others read what they would without it.
 
@@ -249,13 +304,26 @@ def _unshared(
     return is_input[search.candidates][:, None, :] / (1.0 + others)
 
 
-def _distance(search: LayerSearch) -> Float[Array, "block slot candidate"]:
+def _distance(search: SlotSearch, count: int) -> Float[Array, "block slot candidate"]:
     """Return the distance of every slot from each of its candidates, 0…1."""
     num_blocks, num_slots, _ = search.scores.shape
-    num_gates = num_blocks * num_slots // 2
+    num_gates = num_blocks * num_slots // count
     own = (jnp.arange(num_gates, dtype=jnp.float32) + 0.5) / num_gates
-    slots = jnp.concatenate([own, own]).reshape(num_blocks, num_slots)
+    slots = jnp.tile(own, count).reshape(num_blocks, num_slots)
     return jnp.abs(slots[:, :, None] - search.places[search.candidates][:, None, :])
+
+
+def prefer(search: Search, wiring: Wiring) -> Search:
+    """Return scores that choose some wires first; all slots of a gate read one kind of values."""
+    return tuple((_prefer(slots, wires),) for (slots,), wires in zip(search, wiring, strict=True))
+
+
+def _prefer(search: SlotSearch, wires: LayerWiring) -> SlotSearch:
+    num_blocks, num_slots, _ = search.scores.shape
+    wanted = jnp.concatenate(wires.parents).reshape(num_blocks, num_slots, 1)
+    strongest = _AHEAD * jnp.max(jnp.abs(search.scores), axis=2, keepdims=True)
+    is_wanted = search.candidates[:, None, :] == wanted
+    return search._replace(scores=jnp.where(is_wanted, strongest, search.scores))
 
 
 @functools.partial(jax.jit, static_argnames="rules")

@@ -142,7 +142,8 @@ def _step(
     def learn_and_rewire(
         rules: SearchRules,
     ) -> tuple[Float[Array, ""], Parameters, Wiring, Search]:
-        probes = zero_probes(state.parameters, len(labels))
+        num_slots = len(task.topology.node.radices)
+        probes = zero_probes(state.parameters, num_slots, len(labels))
         gradient_of = jax.value_and_grad(loss_of, argnums=(0, 1), has_aux=True)
         (loss, values), (gradient, slots) = gradient_of(state.parameters, probes)
         return loss, gradient, *_rewire(rules, state, slots, values, inputs, task.topology)

@@ -23,7 +23,7 @@ from trilut.measure.metrics import hardening_error
 from trilut.training.checkpoint import Journal, Measurement
 from trilut.training.config import TrainingConfig
 from trilut.training.dropout import make_dropout
-from trilut.training.encoding import fit_encoder
+from trilut.training.encoding import fit_encoder, input_kinds, with_bits
 from trilut.training.errors import TrainingError
 from trilut.training.hardening import harden
 from trilut.training.loop import Progress, fit
@@ -250,11 +250,12 @@ def fit_dataset(
     phases = config.phases(tau=config.head(dataset.class_names).tau)
     encoder = encoder or _fit_encoder(dataset, config)
     valence, network = config.recipe.valence, config.network
-    if valence % 2 == 0 and not encoder.is_binary:
-        raise TrainingError(
-            f"The encoder has UNKNOWN bands, which a network of valence {valence} cannot read"
-        )
-    topology = Topology(dataset.num_classes, network.skip, network.output_layers)
+    if config.is_binary and not encoder.is_binary:
+        reader = f"gates {network.node!r}" if valence == 3 else f"a network of valence {valence}"
+        raise TrainingError(f"The encoder has UNKNOWN bands, which {reader} cannot read")
+    topology = Topology(
+        dataset.num_classes, network.skip, network.output_layers, network.shape(valence)
+    )
     samples = _training_samples(encoder, dataset, config)
     validation = encode(encoder, dataset.validation)
     dropout = make_dropout(encoder, config.uncertainty, seed=config.course.seed)
@@ -263,12 +264,17 @@ def fit_dataset(
     total_steps, data = phases[-1].end, (samples, dropout)
     place = None if directory is None else Path(directory)
     journal = None if place is None else Journal(place, config, data, total_steps)
+    start = None
+    if config.starts_from_trees:
+        start = _trees(encoder, dataset, config, topology)
     learned, history = fit(
         phases,
         samples,
         validation,
         topology,
         config,
+        kinds=input_kinds(encoder, topology.node),
+        start=start,
         dropout=dropout,
         progress=progress,
         journal=journal,
@@ -289,7 +295,7 @@ def fit_dataset(
     recipe = phases[-1].recipe
     tables = harden_tables(recipe, learned.parameters)
     soft = accuracies(recipe.layer, learned.parameters)
-    hardened = accuracies(lookup_layer(recipe.valence), tables)
+    hardened = accuracies(lookup_layer(topology.node), tables)
     is_exact = recipe.is_circuit or test.num_samples == 0
     error = None if is_exact else _hardening_error(recipe, learned, tables, test, topology)
     return Fitted(recipe, learned, tables, topology, encoder, soft, hardened, history, error)
@@ -300,7 +306,7 @@ def _hardening_error(
 ) -> float:
     """Return the mean distance of the soft outputs from those of the circuit."""
     inputs = np.asarray(samples.inputs)
-    layers = ((recipe.layer, learned.parameters), (lookup_layer(recipe.valence), tables))
+    layers = ((recipe.layer, learned.parameters), (lookup_layer(topology.node), tables))
     total = 0.0
     for start in range(0, len(inputs), _SLICE):
         part = jnp.asarray(inputs[start : start + _SLICE])
@@ -359,11 +365,30 @@ def _training_samples(
     return move_images(encoder, dataset.train, **dataclasses.asdict(config.augmentation))
 
 
+def _trees(
+    encoder: Encoder, dataset: Dataset, config: TrainingConfig, topology: Topology
+) -> Learned:
+    """Return boosted trees, which are fitted to all samples as they come."""
+    from trilut.training.boosting import boosted_start
+
+    return boosted_start(
+        encode(encoder, dataset.train),
+        encode(encoder, dataset.validation),
+        config.network.layers[0],
+        dataset.num_classes,
+        topology.node,
+        seed=config.course.seed,
+    )
+
+
 def _fit_encoder(dataset: Dataset, config: TrainingConfig) -> Encoder:
-    return fit_encoder(
+    encoder = fit_encoder(
         dataset.train.x,
         dataset.feature_names,
-        valence=3 if config.recipe.valence % 2 else 2,
+        valence=2 if config.is_binary else 3,
         categories=dataset.categories,
         **dataclasses.asdict(config.encoding),
     )
+    if len(config.network.shape(config.recipe.valence).parts) == 1:
+        return encoder
+    return with_bits(encoder, dataset.train.x, minority=config.encoding.minority)

@@ -1,4 +1,4 @@
-"""Wiring: which two values each gate reads, chosen before the training."""
+"""Wiring: which values each gate reads, chosen before the training."""
 
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
@@ -9,19 +9,22 @@ from jaxtyping import Array, Float, Int
 from numpy.typing import NDArray
 
 from trilut.training.errors import TrainingError
+from trilut.training.node import TWO_TRITS, Node
 
 __all__ = [
     "LayerWiring",
     "Wiring",
     "local_wiring",
     "random_wiring",
+    "source_kinds",
     "source_places",
     "unique_wiring",
 ]
 
-# What numpy calls float64 and int64; the aliases keep signatures on one line.
+# What numpy calls these; the aliases keep signatures on one line.
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Kinds = NDArray[np.int8]
 
 
 class LayerWiring(NamedTuple):
@@ -32,16 +35,15 @@ class LayerWiring(NamedTuple):
 
     Parameters
     ----------
-    a, b : int32 array [gate]
-        First and second parent of each gate.
-    sign_a, sign_b : float32 array [gate], optional
-        −1 where the gate reads the negation of its parent, else +1. Left out, nothing is negated.
+    parents : tuple of int32 arrays [gate]
+        For each slot, what every gate reads there.
+    signs : tuple of float32 arrays [gate], optional
+        For each slot, −1 where a gate reads the negation of its parent, else +1. Left out, nothing
+        is negated.
     """
 
-    a: Int[Array, " gate"]
-    b: Int[Array, " gate"]
-    sign_a: Float[Array, " gate"] | None = None
-    sign_b: Float[Array, " gate"] | None = None
+    parents: tuple[Int[Array, " gate"], ...]
+    signs: tuple[Float[Array, " gate"], ...] | None = None
 
 
 Wiring: TypeAlias = tuple[LayerWiring, ...]
@@ -49,6 +51,8 @@ Wiring: TypeAlias = tuple[LayerWiring, ...]
 
 _Deal: TypeAlias = Callable[[Floats, int, np.random.Generator], tuple[Integers, Integers]]
 """Places of the sources, number of gates and randomness, to the parents of every gate."""
+
+_KIND_NAMES = {2: "bits", 3: "trits"}
 
 
 def source_places(num_inputs: int, layers: tuple[int, ...], *, skip: bool = False) -> list[Floats]:
@@ -72,20 +76,79 @@ def source_places(num_inputs: int, layers: tuple[int, ...], *, skip: bool = Fals
     return places
 
 
-def random_wiring(
-    num_inputs: int, layers: tuple[int, ...], *, seed: int = 0, skip: bool = False
-) -> Wiring:
-    """Wire each gate to two different sources, at random.
+def source_kinds(
+    num_inputs: int,
+    layers: tuple[int, ...],
+    *,
+    node: Node,
+    kinds: Kinds | None = None,
+    skip: bool = False,
+) -> list[Kinds]:
+    """Return how many values each source of each layer has.
 
-    The sources of a layer are dealt like cards, so that each is read as often as any other, give or
-    take one; that leaves no gate unread as long as a layer has at most twice the width of the next.
+    Parameters
+    ----------
+    kinds : int8 array [input], optional
+        How many values each input has; by default as many as the first slot of a gate reads.
 
     Raises
     ------
     TrainingError
-        If a layer has fewer than two sources.
+        If a layer has fewer sources of a kind than a gate reads.
     """
-    return _wire(_deal_random, num_inputs, layers, seed, skip)
+    if kinds is None:
+        kinds = np.full(num_inputs, node.radices[0], dtype=np.int8)
+    below = [np.full(width, node.levels, dtype=np.int8) for width in layers[:-1]]
+    sources = [kinds, *(np.append(layer, kinds) if skip else layer for layer in below)]
+    for layer, own in enumerate(sources):
+        for kind, count in node.parts:
+            found = np.count_nonzero(own == kind)
+            if found < count:
+                what = "values" if found == len(own) else _KIND_NAMES[kind]
+                raise TrainingError(
+                    f"Layer {layer} has {found} {what} below it, "
+                    f"expected at least {count} to wire a gate to"
+                )
+    return sources
+
+
+def random_wiring(
+    num_inputs: int,
+    layers: tuple[int, ...],
+    *,
+    seed: int = 0,
+    skip: bool = False,
+    node: Node = TWO_TRITS,
+    kinds: Kinds | None = None,
+) -> Wiring:
+    """Wire each gate to different sources, at random.
+
+    The sources of a layer are dealt like cards, so that each is read as often as any other, give or
+    take one; that leaves no gate unread as long as a layer has at most twice the width of the next.
+
+    Parameters
+    ----------
+    node : Node
+        What the gates read.
+    kinds : int8 array [input], optional
+        See :func:`source_kinds`.
+
+    Raises
+    ------
+    TrainingError
+        If a layer has fewer sources of a kind than a gate reads.
+    """
+    generator = np.random.default_rng(seed)
+    sources = source_kinds(num_inputs, layers, node=node, kinds=kinds, skip=skip)
+    wiring = []
+    for own, num_gates in zip(sources, layers, strict=True):
+        hands = [
+            candidates[cards]
+            for candidates, count in ((np.flatnonzero(own == kind), n) for kind, n in node.parts)
+            for cards in _deal(len(candidates), num_gates, generator, count)
+        ]
+        wiring.append(LayerWiring(tuple(jnp.asarray(cards, jnp.int32) for cards in hands)))
+    return tuple(wiring)
 
 
 def unique_wiring(
@@ -137,20 +200,26 @@ def _wire(deal: _Deal, num_inputs: int, layers: tuple[int, ...], seed: int, skip
     wiring = []
     for places, num_gates in zip(source_places(num_inputs, layers, skip=skip), layers, strict=True):
         a, b = deal(places, num_gates, generator)
-        wiring.append(LayerWiring(jnp.asarray(a, jnp.int32), jnp.asarray(b, jnp.int32)))
+        wiring.append(LayerWiring((jnp.asarray(a, jnp.int32), jnp.asarray(b, jnp.int32))))
     return tuple(wiring)
 
 
-def _deal_random(
-    places: Floats, num_gates: int, generator: np.random.Generator
-) -> tuple[Integers, Integers]:
-    num_sources = len(places)
-    rounds = -(-2 * num_gates // num_sources)
+def _deal(
+    num_sources: int, num_gates: int, generator: np.random.Generator, count: int = 2
+) -> list[Integers]:
+    """Return so many cards for each gate, [card][gate]."""
+    rounds = -(-count * num_gates // num_sources)
     cards = np.concatenate([generator.permutation(num_sources) for _ in range(rounds)])
-    a, b = cards[: 2 * num_gates].reshape(num_gates, 2).T
-    # Only the last card of one round and the first of the next can be the same.
-    other = (a + generator.integers(1, num_sources, num_gates)) % num_sources
-    return a, np.where(a == b, other, b)
+    hands = cards[: count * num_gates].reshape(num_gates, count)
+    # Only in a hand with the last cards of one round and the first of the next can two be the same.
+    if count == 2:
+        a, b = hands.T
+        other = (a + generator.integers(1, num_sources, num_gates)) % num_sources
+        return [a, np.where(a == b, other, b)]
+    in_order = np.sort(hands, axis=1)
+    for gate in np.flatnonzero((in_order[:, 1:] == in_order[:, :-1]).any(axis=1)):
+        hands[gate] = generator.permutation(num_sources)[:count]
+    return list(hands.T)
 
 
 def _deal_unique(
@@ -162,7 +231,7 @@ def _deal_unique(
         first, second = np.triu_indices(num_sources, 1)
         chosen = generator.permutation(len(first))[:num_gates]
         return first[chosen], second[chosen]
-    a, b = _deal_random(places, num_gates, generator)
+    a, b = _deal(num_sources, num_gates, generator)
     while len(again := _repeated(a, b, num_sources)):
         a[again] = generator.integers(num_sources, size=len(again))
         b[again] = (a[again] + generator.integers(1, num_sources, len(again))) % num_sources

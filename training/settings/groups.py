@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from trilut.training.errors import TrainingError
-from trilut.training.names import OutOfRange, Scale, Spacing
+from trilut.training.names import NodeOutput, OutOfRange, Scale, Spacing
+from trilut.training.node import PAIR, Node, node_named
 from trilut.training.settings.setting import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -40,12 +41,24 @@ class Network(Settings):
         Whether gates above the first layer may read the inputs too.
     output_layers : int
         How many layers, counted from the last, are outputs.
+    node : str
+        What a gate reads: ``2t`` for two trits, ``3t``, ``6b`` for six bits, ``2t2b`` and so on, up
+        to six wires, of which a bit takes one and a trit two.
+    node_output : str, optional
+        What it makes: a ``bit``, a ``trit``, or a score for its class, from −3 to 3 (``score3``) or
+        from −7 to 7 (``score7``). Left out, a trit if it reads trits alone, else a bit.
     """
 
     layers: tuple[int, ...] = setting(option="gates of each layer", metavar="N,N,…")
     skip: bool = setting(False, option="let all layers read the inputs")
     output_layers: int = setting(
         1, within(1), option="how many of the last layers are outputs", metavar="N"
+    )
+    node: str = setting(
+        PAIR, option="what a gate reads: 2t (two trits), 3t, 6b (six bits), 2t2b, …", metavar="NODE"
+    )
+    node_output: NodeOutput | None = setting(
+        None, option="what a gate makes; scores go up to 3 or 7"
     )
 
     def __post_init__(self) -> None:
@@ -74,6 +87,20 @@ class Network(Settings):
                 f"Setting 'output_layers' is {self.output_layers}, "
                 f"but there are {len(self.layers)} layers"
             )
+        if self.shape().is_scored and len(self.layers) > 1:
+            raise TrainingError(
+                f"Setting 'node_output' is {self.node_output!r}, but no gate can read a score: "
+                "expected one layer"
+            )
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether its gates read and make two values of one kind, as all recipes can train."""
+        return self.node == PAIR and self.node_output is None
+
+    def shape(self, valence: int = 3) -> Node:
+        """Return what its gates read and make."""
+        return node_named(self.node, self.node_output, valence=valence)
 
 
 @dataclass(frozen=True, kw_only=True)

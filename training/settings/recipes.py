@@ -3,7 +3,7 @@
 import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from trilut.training.errors import TrainingError
 from trilut.training.names import NoiseKind, Objective, Parametrisation, Start, Vocabulary
@@ -32,6 +32,14 @@ __all__ = [
     "RecipeSettings",
 ]
 
+# Settings of 'hard' that only gates of two trits have, and what they are without.
+_OF_PAIRS: dict[str, Any] = {
+    "complexity_weight": 0.0,
+    "area_weight": 0.0,
+    "prune": 0.0,
+    "vocabulary": "free",
+}
+
 # 'paper-then-hard' hands over here.
 _PAPER_SHARE = 0.7
 
@@ -59,6 +67,16 @@ class RecipeSettings(NamedSettings, ABC):
     valence: int = setting(3, within(2, 8), option="truth values: 3, or 2", metavar="Q")
     loss: Objective = setting("cross-entropy")
 
+    def check_node(self, name: str) -> None:
+        """Raise a TrainingError if gates are not what the recipe trains.
+
+        Called if they do not read two trits and make one.
+        """
+        raise TrainingError(
+            f"Setting 'node' is {name!r}, but the recipe {self.name!r} trains gates that read two "
+            "trits and make one; use 'hard' or 'noise'"
+        )
+
     @abstractmethod
     def phases(self, network: Network, course: Course, *, tau: float) -> tuple["Phase", ...]:
         """Return what to train by, one after the other, up to step ``course.steps`` or further.
@@ -71,7 +89,7 @@ class RecipeSettings(NamedSettings, ABC):
 class _OfTables(RecipeSettings):
     """A recipe whose gates are tables of numbers, in one form or another."""
 
-    start: Start = setting("pass-through")
+    start: Start = setting("pass-through", option="what gates are before the training")
     complexity_weight: float = setting(0.0, NOT_NEGATIVE)
     area_weight: float = setting(
         0.0, NOT_NEGATIVE, option="weight of the area in the loss, such as 0.1", metavar="W"
@@ -98,7 +116,9 @@ class Hard(_OfTables):
     Parameters
     ----------
     start : str
-        Whether gates start near to passing their first input on, or as ``normal`` polynomials.
+        Whether gates start near to passing their first input on, or a mix of more than two; as
+        ``normal`` polynomials; or as boosted ``trees`` of scores, which the circuit is never below
+        on the validation samples.
     complexity_weight : float
         Weight β of the Fourier complexity R_F in the loss.
     area_weight : float
@@ -150,6 +170,25 @@ class Hard(_OfTables):
                 f"Setting 'prune_steps' is {self.prune_steps}, but 'prune' is 0: nothing is pruned"
             )
 
+    def check_node(self, name: str) -> None:
+        """Check that no setting is for pairs of trits alone."""
+        if self.valence != 3:
+            raise TrainingError(
+                f"Setting 'node' is {name!r}, which says what nets carry; expected valence 3, "
+                f"not {self.valence}"
+            )
+        if self.start == "normal":
+            raise TrainingError(
+                f"Setting 'start' is 'normal', but the node {name!r} has no normal polynomials"
+            )
+        for name_of, wanted in _OF_PAIRS.items():
+            value = getattr(self, name_of)
+            if value != wanted:
+                raise TrainingError(
+                    f"Setting {name_of!r} is {value!r}, but it is for gates that read two trits "
+                    f"and make one, not for the node {name!r}"
+                )
+
     def phases(self, network: Network, course: Course, *, tau: float) -> tuple["Phase", ...]:
         """Train, and then prune."""
         from trilut.training.recipes import Phase
@@ -169,6 +208,7 @@ class Hard(_OfTables):
             area=self._area(network),
             softer=self.tau_start / tau if self.tau_start else 1.0,
             vocabulary=self.vocabulary,
+            node=None if network.has_pairs else network.shape(),
         )
 
     def _pruning(self, recipe: "HardRecipe", course: Course) -> tuple["Phase", ...]:
@@ -265,6 +305,10 @@ class PaperThenHard(Hard, _OfPolynomials):
     """
 
     name: ClassVar[str] = "paper-then-hard"
+
+    def check_node(self, name: str) -> None:
+        """Refuse all but gates of two trits, as the polynomials do."""
+        _OfPolynomials.check_node(self, name)
 
     def phases(self, network: Network, course: Course, *, tau: float) -> tuple["Phase", ...]:
         """Train by one recipe, go on by the other, and then prune."""

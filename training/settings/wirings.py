@@ -10,6 +10,7 @@ from trilut.training.settings.setting import NOT_NEGATIVE, POSITIVE, setting, wi
 
 if TYPE_CHECKING:
     from trilut.training.search import Wired
+    from trilut.training.wiring import Kinds
 
 __all__ = [
     "WIRINGS",
@@ -23,13 +24,26 @@ __all__ = [
 
 @dataclass(frozen=True, kw_only=True)
 class WiringSettings(NamedSettings, ABC):
-    """What every wiring has."""
+    """What every wiring has.
+
+    Attributes
+    ----------
+    wires_pairs_only : bool
+        Whether it is for gates of two inputs alone.
+    """
+
+    wires_pairs_only: ClassVar[bool] = False
 
     @abstractmethod
-    def wire(self, network: Network, course: Course, num_inputs: int) -> "Wired":
+    def wire(self, network: Network, course: Course, kinds: "Kinds") -> "Wired":
         """Return the wires that a training starts with and, if it changes them, how.
 
         Called when a training starts: this is where JAX may be imported.
+
+        Parameters
+        ----------
+        kinds : int8 array [input]
+            How many values each input has: 3 for a trit, 2 for a bit.
 
         Raises
         ------
@@ -44,12 +58,21 @@ class RandomWiring(WiringSettings):
 
     name: ClassVar[str] = "random"
 
-    def wire(self, network: Network, course: Course, num_inputs: int) -> "Wired":
+    def wire(self, network: Network, course: Course, kinds: "Kinds") -> "Wired":
         """Wire at random."""
         from trilut.training.search import Wired
         from trilut.training.wiring import random_wiring
 
-        return Wired(random_wiring(num_inputs, network.layers, seed=course.seed, skip=network.skip))
+        return Wired(
+            random_wiring(
+                len(kinds),
+                network.layers,
+                seed=course.seed,
+                skip=network.skip,
+                node=network.shape(int(kinds[0])),
+                kinds=kinds,
+            )
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +80,14 @@ class UniqueWiring(WiringSettings):
     """As ``random``, without two gates of a layer on one pair of parents."""
 
     name: ClassVar[str] = "unique"
+    wires_pairs_only: ClassVar[bool] = True
 
-    def wire(self, network: Network, course: Course, num_inputs: int) -> "Wired":
+    def wire(self, network: Network, course: Course, kinds: "Kinds") -> "Wired":
         """Wire at random, to other pairs each."""
         from trilut.training.search import Wired
         from trilut.training.wiring import unique_wiring
 
-        return Wired(unique_wiring(num_inputs, network.layers, seed=course.seed, skip=network.skip))
+        return Wired(unique_wiring(len(kinds), network.layers, seed=course.seed, skip=network.skip))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,17 +101,18 @@ class LocalWiring(WiringSettings):
     """
 
     name: ClassVar[str] = "local"
+    wires_pairs_only: ClassVar[bool] = True
 
     window: int = setting(64, within(2), option="values that local wiring reaches", metavar="N")
 
-    def wire(self, network: Network, course: Course, num_inputs: int) -> "Wired":
+    def wire(self, network: Network, course: Course, kinds: "Kinds") -> "Wired":
         """Wire at random within the window."""
         from trilut.training.search import Wired
         from trilut.training.wiring import local_wiring
 
         return Wired(
             local_wiring(
-                num_inputs,
+                len(kinds),
                 network.layers,
                 window=self.window,
                 seed=course.seed,
@@ -131,24 +156,28 @@ class LearnedWiring(WiringSettings):
         0.0, NOT_NEGATIVE, option="what learned wiring charges for a comparator", metavar="C"
     )
 
-    def wire(self, network: Network, course: Course, num_inputs: int) -> "Wired":
+    def wire(self, network: Network, course: Course, kinds: "Kinds") -> "Wired":
         """Start the search."""
         from trilut.training.search import Wired, WireSearch, choose_wires, start_search
 
+        node = network.shape(int(kinds[0]))
         rules = WireSearch(
             self.wire_rate,
             course.steps,
             self.wire_every,
             self.distance_cost,
             self.comparator_cost,
-            num_inputs,
+            len(kinds),
+            tuple(count for _, count in node.parts),
         )
         search = start_search(
-            num_inputs,
+            len(kinds),
             network.layers,
             candidates=self.candidates,
             seed=course.seed,
             skip=network.skip,
+            node=node,
+            kinds=kinds,
         )
         return Wired(choose_wires(rules, search), search, rules)
 

@@ -56,7 +56,7 @@ def loss_landscape(fitted: Fitted, split: Split, *, seed: int = 0) -> dict[str, 
             scores = class_scores(values, fitted.topology)
             loss.append(float(fitted.recipe.loss(moved, scores, samples.labels, jnp.asarray(1.0))))
             tables = harden_tables(fitted.recipe, moved)
-            layer = lookup_layer(fitted.recipe.valence)
+            layer = lookup_layer(fitted.topology.node)
             accuracies.append(
                 accuracy(layer, tables, fitted.learned.wiring, samples, fitted.topology)
             )
