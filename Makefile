@@ -143,6 +143,7 @@ bench-tables: $(STAMP)
 bench-sim: $(STAMP)
 	@mkdir -p build
 	$(BIN)/python benchmarks/simulator.py --plot docs/sim-scaling.svg --json build/bench-sim.json
+	$(BIN)/python benchmarks/simulator_nodes.py --json build/bench-sim-nodes.json
 
 bench-verification: $(STAMP)
 	$(BIN)/python benchmarks/verification.py

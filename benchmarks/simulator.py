@@ -149,7 +149,7 @@ def _statements(netlist: Netlist, gate: int, count: int) -> list[str]:
     return lines
 
 
-_GATES_ONLY = """
+GATES_ONLY = """
 void run(const uint64_t *in, uint64_t *out, long num_words)
 {
     for (long i = 0; i < num_words; i++)
@@ -159,7 +159,7 @@ void run(const uint64_t *in, uint64_t *out, long num_words)
 
 # As difflogic does it: one word of samples at a time, booleans packed one by one, a ripple counter
 # for each class. It starts from booleans: thresholds are not its business.
-_END_TO_END = """
+END_TO_END = """
 void classify(const uint8_t *samples, int32_t *sums, long num_samples)
 {
     static uint64_t in[NUM_INPUTS], out[NUM_OUTPUTS];
@@ -234,7 +234,7 @@ def check_rival(library: ctypes.CDLL, netlist: Netlist) -> None:
 
 def measure_gates(width: int, directory: Path) -> dict[str, object]:
     net = optimize(layered(width)).netlist
-    rival, seconds = compiled(straight_line(net) + _GATES_ONLY, directory, "gates")
+    rival, seconds = compiled(straight_line(net) + GATES_ONLY, directory, "gates")
     check_rival(rival, net)
     start = time.perf_counter()
     ours = gates_only(net)
@@ -286,7 +286,7 @@ def measure_end_to_end(width: int, directory: Path) -> dict[str, object]:
             straight_line(optimize(bare).netlist),
             f"enum {{ NUM_INPUTS = {binary.num_inputs}, NUM_OUTPUTS = {len(binary.outputs)},",
             f"NUM_CLASSES = 10, COUNTER_BITS = {size.bit_length()} }};",
-            _END_TO_END,
+            END_TO_END,
         ]
     )
     rival, seconds = compiled(text, directory, "end_to_end")

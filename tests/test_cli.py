@@ -14,7 +14,9 @@ from circuits import random_netlist
 from commandline import fails
 
 import trilut
+from trilut import sim
 from trilut.circuit.gates import NAMED_GATES
+from trilut.circuit.optimize import optimize
 from trilut.cli import main
 from trilut.measure.evaluation import untrained
 
@@ -165,6 +167,16 @@ def test_optimize_writes_a_smaller_netlist(capsys, tmp_path, net):
     small = trilut.load(tmp_path / "small.trilut")
     assert facts["gates_before"] == 20
     assert facts["gates_after"] == small.num_gates < 20
+
+
+def test_optimize_joins_gates_to_larger_ones(capsys, tmp_path, net):
+    command = ["optimize", str(net), "-o", str(tmp_path / "large.trilut"), "--cover=6", "--json"]
+    assert main(command) == 0
+    facts = json.loads(capsys.readouterr().out)
+    large, original = trilut.load(tmp_path / "large.trilut"), trilut.load(net)
+    assert not large.is_two_input
+    assert facts["gates_after"] == large.num_gates < optimize(original).netlist.num_gates
+    assert sim.compare(original, large).counterexample is None
 
 
 def test_unknown_dataset(capsys, tmp_path):
