@@ -1,8 +1,9 @@
 import pytest
 
 from trilut.verify.proof.aig import FALSE, TRUE, Aig
+from trilut.verify.proof.codes import trit_code
 from trilut.verify.proof.diagrams import Diagrams
-from trilut.verify.proof.sums import SumError, TritInput, prove_sum
+from trilut.verify.proof.sums import SumError, SumInput, prove_sum
 
 ALL = (-1, 0, 1)
 
@@ -16,7 +17,9 @@ class Tree:
 
     def __init__(self, values, *, wrong=None):
         self.aig = Aig()
-        self.trits = [TritInput((self.aig.input(), self.aig.input()), each) for each in values]
+        self.trits = [
+            SumInput((self.aig.input(), self.aig.input()), trit_code(each)) for each in values
+        ]
         self.drivers = {}
         self._wrong = wrong
         self._num_adders = 0
@@ -24,7 +27,7 @@ class Tree:
         columns = [[] for _ in range(width)]
         for trit in self.trits:
             # v + 1 is [v = +1] + [v ≥ 0].
-            columns[0] += [trit.planes[1], trit.planes[0] ^ 1]
+            columns[0] += [trit.wires[1], trit.wires[0] ^ 1]
         constant = -len(values) % (1 << width)
         for place in range(width):
             if constant >> place & 1:
@@ -85,9 +88,9 @@ def test_trits_that_do_not_take_all_values_are_proven():
 
 def test_a_constant_is_found():
     tree = Tree([ALL] * 3)
-    tree.trits[0] = TritInput(tree.trits[0].planes, (0,))
+    tree.trits[0] = SumInput(tree.trits[0].wires, trit_code((0,)))
     assert tree.prove([0, 1, 1]) == 0
-    tree.trits[0] = TritInput(tree.trits[0].planes, (-1,))
+    tree.trits[0] = SumInput(tree.trits[0].wires, trit_code((-1,)))
     assert tree.prove([0, 1, 1]) == -1
 
 
@@ -128,8 +131,8 @@ def test_a_bit_from_elsewhere_is_refused():
 def test_a_copy_that_skips_a_level_is_proven():
     # 1 + a is the bits ~a and a of weights 1 and 2: so a, and what is made of it, meet again.
     aig = Aig()
-    trits = [TritInput((aig.input(), aig.input()), (0, 1)) for _ in range(3)]
-    a, b, c = (trit.planes[1] for trit in trits)
+    trits = [SumInput((aig.input(), aig.input()), trit_code((0, 1))) for _ in range(3)]
+    a, b, c = (trit.wires[1] for trit in trits)
     low, high = aig.input(), aig.input()
     drivers = {low: aig.differ(b, c), high: aig.both(b, c)}
     first, carry = aig.input(), aig.input()

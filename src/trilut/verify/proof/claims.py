@@ -4,26 +4,26 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trilut.circuit.optimize import optimize
-from trilut.circuit.reach import possible_values, reachable_rows
+from trilut.circuit.kinds import MAX_SCORE, Kind
 from trilut.verify.proof import specification
-from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
+from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal, Words
 from trilut.verify.proof.claim import Claim, Finding
+from trilut.verify.proof.codes import Code, CodeError, find_code, trit_code
 from trilut.verify.proof.design import Bit, PipelineError, ShapeError
-from trilut.verify.proof.fabric import Fabric
+from trilut.verify.proof.fabric import NUM_WORDS, Fabric
 from trilut.verify.proof.inputs import read_integer
 from trilut.verify.proof.loader import check_loader
 from trilut.verify.proof.pipeline import Pipeline
-from trilut.verify.proof.replay import NUM_WORDS, explain, search, whole_outputs
+from trilut.verify.proof.replay import explain, search, whole_outputs
 from trilut.verify.proof.stream import check_stream
 from trilut.verify.proof.structure import check_structure
 from trilut.verify.proof.subject import Subject
-from trilut.verify.proof.sums import SumError, TritInput, Worth, prove_sum
+from trilut.verify.proof.sums import SumError, SumInput, Worth, prove_sum
 from trilut.verify.proof.sweep import HARD_SOLVER, Sweeper
 from trilut.verify.proof.unnamed import Automaton, Walk, walk_states
 from trilut.verify.proof.whole import Whole
+from trilut.verify.proof.witness import Witness
 
 __all__ = [
     "prove_decision",
@@ -37,7 +37,7 @@ __all__ = [
     "prove_whole_latency",
 ]
 
-_TRITS = (-1, 0, 1)
+_VALUES = range(-MAX_SCORE, MAX_SCORE + 1)
 
 # Not the wires inside a level: carries, and the pins of a part's own cells.
 _BETWEEN_LEVELS = re.compile(r"(?:class|sure|possible)_\d+_level_\d+")
@@ -131,15 +131,13 @@ def prove_gates(subject: Subject, fabric: Fabric) -> Claim:
     targets = [node for node in named if node >= fabric.first_of_design]
     anchors = [literal >> 1 for trit in fabric.nets for literal in trit]
     sweeper.sweep(targets, anchors, fabric.inputs.patterns(fabric.aig, NUM_WORDS))
-    for place, bit in fabric.outputs.items():
-        output, plane = divmod(place, 2)
-        expected = fabric.nets[fabric.entering[output]][plane]
-        example = sweeper.difference(expected, pipeline.literal(bit))
-        if example is not None:
+    for output, places in enumerate(fabric.places):
+        witness = _wrong_output(subject, fabric, output, places)
+        if witness is not None:
             if fabric.is_split:
                 raise ShapeError("Which output enters which of several ports is not known")
             text = f"Output {output} of the gates is wrong"
-            return Claim("gates", Finding.REFUTED, text, explain(subject, fabric, example))
+            return Claim("gates", Finding.REFUTED, text, witness)
     if netlist.head is None:
         ports = whole_outputs(subject, fabric)
         for place, literal in enumerate(ports["out_trits"]):
@@ -149,11 +147,53 @@ def prove_gates(subject: Subject, fabric: Fabric) -> Claim:
                 text = f"Trit {output} of port 'out_trits' is wrong"
                 return Claim("gates", Finding.REFUTED, text, explain(subject, fabric, example))
     text = (
-        f"{len(netlist.outputs)} output trits equal the tables of {netlist.num_gates} "
+        f"{len(netlist.outputs)} {_outputs_text(subject)} equal the tables of {netlist.num_gates} "
         f"gates for every input, and are never the illegal code "
         f"({sweeper.num_merged} equal nodes, {sweeper.num_questions} questions)"
     )
     return Claim("gates", Finding.PROVEN, text)
+
+
+def _outputs_text(subject: Subject) -> str:
+    kinds = subject.netlist.kinds[subject.netlist.outputs]
+    return "output trits" if np.all(kinds == Kind.TRIT) else "outputs"
+
+
+def _wrong_output(subject: Subject, fabric: Fabric, output: int, places: range) -> Witness | None:
+    """Return an input for which wires that enter the sums are not what an output says."""
+    net = fabric.entering[output]
+    bits = {place: fabric.outputs[place] for place in places if place in fabric.outputs}
+    wires = fabric.pipeline.literals(list(bits.values()))
+    if subject.netlist.kinds[net] == Kind.SCORE:
+        number = specification.value(fabric.aig, fabric.nets[net])
+        try:
+            code = find_code(fabric.aig, fabric.sweeper, number, wires, fabric.simulation)
+        except CodeError as error:
+            return _first_wrong(subject, fabric, output, error)
+        fabric.codes[output] = code
+        return None
+    # The one wire of a bit is TRUE for +1.
+    planes = fabric.nets[net][-len(places) :]
+    for place, wire in zip(bits, wires, strict=True):
+        example = fabric.sweeper.difference(planes[place - places.start], wire)
+        if example is not None:
+            return explain(subject, fabric, example)
+    return None
+
+
+def _first_wrong(subject: Subject, fabric: Fabric, output: int, error: CodeError) -> Witness:
+    """Return for which of two inputs a design that has one word for both is wrong.
+
+    Raises
+    ------
+    ShapeError
+        If it is not wrong at its ports: then the wires stand for something else.
+    """
+    for example in error.examples:
+        witness = explain(subject, fabric, example)
+        if witness.expected != witness.got:
+            return witness
+    raise ShapeError(f"What the wires of output {output} stand for is not clear")
 
 
 def prove_sums(subject: Subject, fabric: Fabric) -> tuple[Claim, int]:
@@ -169,58 +209,61 @@ def prove_sums(subject: Subject, fabric: Fabric) -> tuple[Claim, int]:
     PipelineError
         If the design is no pipeline.
     """
-    possible = _possible_values(subject, fabric)
-    wrong = _impossible_output(fabric, possible)
-    if wrong is not None:
-        output, example = wrong
-        text = f"Output {output} takes a value that was ruled out"
-        return Claim("sums", Finding.REFUTED, text, explain(subject, fabric, example)), 0
+    codes = _codes(fabric)
     try:
-        num_sums, constant = _summed(subject, fabric, possible)
+        num_sums, constant = _summed(subject, fabric, codes)
     except SumError as error:
         witness = search(subject, fabric)
         outcome = Finding.OPEN if witness is None else Finding.REFUTED
         return Claim("sums", outcome, str(error), witness), 0
     what = "difference of the two scores" if num_sums == 1 else f"{num_sums} scores"
-    text = f"{what} equal the sums of {len(possible)} trits" + (
+    text = f"{what} equal the sums of {len(codes)} {_summands_text(subject)}" + (
         f", all with the constant {constant:+d}" if constant else ""
     )
     if subject.gives_certain:
         text = (
-            f"bounds of the {what} equal the counts of {len(possible)} trits: of those that are "
+            f"bounds of the {what} equal the counts of {len(codes)} trits: of those that are "
             "TRUE, and of those that are not FALSE"
         )
     return Claim("sums", Finding.PROVEN, text), constant
 
 
-def _possible_values(subject: Subject, fabric: Fabric) -> NDArray[np.bool_]:
-    """Return whether each trit that enters the sums can be −1, 0, +1, as the generator believes."""
-    circuit = optimize(subject.netlist).netlist
-    nets = circuit.outputs
-    if len(fabric.entering) != len(nets):
-        nets = np.array(fabric.entering)
-    return possible_values(circuit, reachable_rows(circuit))[nets]
+def _summands_text(subject: Subject) -> str:
+    kinds = subject.netlist.kinds[subject.netlist.outputs]
+    names = {Kind.TRIT: "trits", Kind.BIT: "bits", Kind.SCORE: "scores"}
+    return " and ".join(name for kind, name in names.items() if np.any(kinds == kind))
 
 
-def _impossible_output(
-    fabric: Fabric, possible: NDArray[np.bool_]
-) -> tuple[int, dict[Literal, bool]] | None:
-    """Return the first output that takes another value than it can, and inputs for which it does.
+def _codes(fabric: Fabric) -> list[Code]:
+    """Return what the wires of each net that enters the sums stand for.
 
-    What the generator believes is proven so.
+    A value that no input gives is proven to be impossible, and left out.
     """
-    aig = fabric.aig
-    for output, choices in enumerate(possible.tolist()):
-        minus, plus = fabric.nets[fabric.entering[output]]
-        neither = aig.both(minus ^ 1, plus ^ 1)
-        for literal, is_possible in zip((minus, neither, plus), choices, strict=True):
-            example = None if is_possible else fabric.sweeper.example([literal])
-            if example is not None:
-                return output, example
-    return None
+    aig, (_, simulated) = fabric.aig, fabric.simulation
+    codes = []
+    for output, (net, places) in enumerate(zip(fabric.entering, fabric.places, strict=True)):
+        if output in fabric.codes:
+            codes.append(fabric.codes[output])
+            continue
+        minus, plus = fabric.nets[net]
+        low, high = (_words(simulated, literal) for literal in (minus, plus))
+        occur = {-1: low.any(), 0: (~(low | high)).any(), 1: high.any()}
+        is_value = {-1: minus, 0: aig.both(minus ^ 1, plus ^ 1), 1: plus}
+        values = [
+            value
+            for value, occurs in occur.items()
+            if occurs or fabric.sweeper.example([is_value[value]]) is not None
+        ]
+        # The one wire of a bit is TRUE for +1.
+        codes.append({word[-len(places) :]: value for word, value in trit_code(values).items()})
+    return codes
 
 
-def _summed(subject: Subject, fabric: Fabric, possible: NDArray[np.bool_]) -> tuple[int, int]:
+def _words(simulated: Words, literal: Literal) -> Words:
+    return ~simulated[literal >> 1] if literal & 1 else simulated[literal >> 1]
+
+
+def _summed(subject: Subject, fabric: Fabric, codes: Sequence[Code]) -> tuple[int, int]:
     """Return how many sums there are, and the constant that they have in common.
 
     Raises
@@ -229,22 +272,20 @@ def _summed(subject: Subject, fabric: Fabric, possible: NDArray[np.bool_]) -> tu
         If they are no such sums, or could not be shown to be.
     """
     aig = Aig()
-    trits = [
-        TritInput(
-            (aig.input(), aig.input()),
-            tuple(value for value, here in zip((-1, 0, 1), choices, strict=True) if here),
-        )
-        for choices in possible.tolist()
-    ]
     inner = [bit for bit, _ in subject.wiring("groupsum")]
-    planes = [plane for trit in trits for plane in trit.planes]
-    known = dict(zip(inner, planes, strict=True))
+    inputs: list[SumInput] = []
+    known: dict[Bit, Literal] = {}
+    for output, (places, code) in enumerate(zip(fabric.places, codes, strict=True)):
+        # Of a score there are the wires that were proven.
+        used = [each for each in places if output not in fabric.codes or each in fabric.outputs]
+        inputs.append(SumInput(tuple(aig.inputs(len(used))), code))
+        known |= dict(zip((inner[each] for each in used), inputs[-1].wires, strict=True))
     groupsum, outside = subject.through("groupsum", aig, known, cuts=_between_levels(subject))
     scores = Pipeline(aig, subject.main, outside).literals(subject.score_bits())
     numbers = subject.numbers(scores)
     worths = _bound_worths(subject) if subject.gives_certain else _score_worths(subject)
     constants = [
-        prove_sum(aig, number, trits, _of_entering(subject, fabric, worth), groupsum.drivers)
+        prove_sum(aig, number, inputs, _of_entering(subject, fabric, worth), groupsum.drivers)
         for number, worth in zip(numbers, worths, strict=True)
     ]
     if subject.gives_certain:
@@ -272,7 +313,7 @@ def _signs(subject: Subject) -> list[list[int]]:
 
 def _score_worths(subject: Subject) -> list[list[Worth]]:
     """Return for each score, or their one difference, what each output counts."""
-    return [[{v: sign * v for v in _TRITS} for sign in signs] for signs in _signs(subject)]
+    return [[{v: sign * v for v in _VALUES} for sign in signs] for signs in _signs(subject)]
 
 
 def _bound_worths(subject: Subject) -> list[list[Worth]]:
@@ -282,10 +323,10 @@ def _bound_worths(subject: Subject) -> list[list[Worth]]:
     """
     above = subject.num_sums == 1
     sure: list[list[Worth]] = [
-        [{v: int(sign * v > 0) for v in _TRITS} for sign in signs] for signs in _signs(subject)
+        [{v: int(sign * v > 0) for v in _VALUES} for sign in signs] for signs in _signs(subject)
     ]
     possible: list[list[Worth]] = [
-        [{v: abs(sign) * int(sign * v >= 0) - above for v in _TRITS} for sign in signs]
+        [{v: abs(sign) * int(sign * v >= 0) - above for v in _VALUES} for sign in signs]
         for signs in _signs(subject)
     ]
     return sure + possible
@@ -295,9 +336,9 @@ def _of_entering(subject: Subject, fabric: Fabric, worths: Sequence[Worth]) -> l
     """Return what each trit that enters the sums counts, of which several can be one net."""
     if len(fabric.entering) == len(worths):
         return list(worths)
-    totals = {net: dict.fromkeys(_TRITS, 0) for net in fabric.entering}
+    totals = {net: dict.fromkeys(_VALUES, 0) for net in fabric.entering}
     for net, worth in zip(subject.netlist.outputs.tolist(), worths, strict=True):
-        for value in _TRITS:
+        for value in _VALUES:
             totals[net][value] += worth[value]
     return [totals[net] for net in fabric.entering]
 
@@ -371,7 +412,8 @@ def _limits(
     sizes, limits = _sum_sizes(subject), []
     if not subject.gives_certain:
         for number, size in zip(numbers, sizes, strict=True):
-            limits += _between(aig, number, constant - size, constant + size)
+            most = subject.head.limit * size
+            limits += _between(aig, number, constant - most, constant + most)
         return limits
     scores, unknowns = _scores(subject, aig, numbers)
     for score, unknown, size in zip(scores, unknowns, sizes, strict=True):

@@ -1,22 +1,35 @@
 """The gates of a netlist and of a design, from the inputs to the sums, in one graph."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
+from trilut.circuit.kinds import MAX_SCORE, Kind
+from trilut.circuit.netlist import Netlist
+from trilut.circuit.optimize import optimize
+from trilut.circuit.reach import reachable_rows
 from trilut.verify.proof import specification
-from trilut.verify.proof.aig import TRUE, Aig
+from trilut.verify.proof.aig import TRUE, Aig, Literal, Words
+from trilut.verify.proof.codes import Code
 from trilut.verify.proof.design import Bit, PipelineError, ShapeError
 from trilut.verify.proof.inputs import Inputs
 from trilut.verify.proof.pipeline import Pipeline
-from trilut.verify.proof.specification import Trit
+from trilut.verify.proof.specification import Net
 from trilut.verify.proof.stream import advance_bit
 from trilut.verify.proof.subject import Subject
 from trilut.verify.proof.sweep import Sweeper
 
-__all__ = ["Fabric", "build_fabric"]
+__all__ = ["NUM_WORDS", "Fabric", "build_fabric"]
+
+NUM_WORDS = 32
+"""Words of random patterns, of 64 vectors each."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Fabric:
     """What a netlist says of the trits that enter the sums, and what a design makes of them.
 
@@ -28,31 +41,43 @@ class Fabric:
         What is proven of it so far.
     inputs : Inputs
         One vector.
-    nets : sequence of Trit
+    nets : sequence of Net
         Every net of the netlist.
     pipeline : Pipeline
         The top module of the design, without its registers.
     entering : sequence of int
         The nets that enter the block behind the gates: the outputs, or the inputs if there are no
         gates.
+    places : sequence of range
+        Where the wires of each of them are: two of a trit, one or two of a bit, some of a score.
     outputs : mapping
-        The bits of the top module by which their trits enter it, by their places. One that nothing
-        drives is left out if the block does not read it: Yosys removes the logic before it.
+        The bits of the top module by which they enter it, by their places. One that nothing drives
+        is left out if the block does not read it: Yosys removes the logic before it.
     first_of_design : int
         The first node of the graph that may be one of the design.
     is_split : bool
         Whether they enter by several ports, in an order that need not be theirs.
+    codes : dict
+        What is proven of the wires of scores, by the places of these among those that enter.
     """
 
     aig: Aig
     sweeper: Sweeper
     inputs: Inputs
-    nets: Sequence[Trit]
+    nets: Sequence[Net]
     pipeline: Pipeline
     entering: Sequence[int]
+    places: Sequence[range]
     outputs: Mapping[int, Bit]
     first_of_design: int
     is_split: bool
+    codes: dict[int, Code] = field(default_factory=dict)
+
+    @cached_property
+    def simulation(self) -> tuple[Mapping[Literal, Words], Words]:
+        """Random inputs, and the values of all nodes that there are when it is first asked for."""
+        patterns = self.inputs.patterns(self.aig, NUM_WORDS)
+        return patterns, self.aig.simulate(patterns)
 
 
 def build_fabric(subject: Subject) -> Fabric:
@@ -74,23 +99,58 @@ def build_fabric(subject: Subject) -> Fabric:
     first_of_design = len(aig)
     pipeline = Pipeline(aig, subject.main, {**known, advance_bit(subject): TRUE})
     block = "groupsum" if subject.netlist.head else "control"
-    entering = _nets_entering(subject, len(subject.wiring(block)))
-    outputs = _used_outputs(subject, pipeline, block)
-    is_split = len(subject.data_ports(block)) > 1
+    entering, places = _nets_entering(subject, len(subject.wiring(block)))
     return Fabric(
-        aig, Sweeper(aig), inputs, nets, pipeline, entering, outputs, first_of_design, is_split
+        aig=aig,
+        sweeper=Sweeper(aig),
+        inputs=inputs,
+        nets=nets,
+        pipeline=pipeline,
+        entering=entering,
+        places=places,
+        outputs=_used_outputs(subject, pipeline, block),
+        first_of_design=first_of_design,
+        is_split=len(subject.data_ports(block)) > 1,
     )
 
 
-def _nets_entering(subject: Subject, num_bits: int) -> list[int]:
+def _nets_entering(subject: Subject, num_bits: int) -> tuple[list[int], list[range]]:
+    """Return the nets that enter a block by so many wires, and the places of their wires.
+
+    How many wires a score has is what the generator believes of the values that it takes. A wrong
+    belief can make the proof fail, but not succeed.
+    """
     netlist = subject.netlist
-    if num_bits == 2 * len(netlist.outputs):
-        return [int(net) for net in netlist.outputs]
-    if num_bits == 2 * netlist.num_inputs:
-        return list(range(netlist.num_inputs))
+    outputs, inputs = netlist.outputs.tolist(), list(range(netlist.num_inputs))
+    if netlist.head is None:
+        # Trits leave the design by two wires each, bits too.
+        places = [range(2 * place, 2 * place + 2) for place in range(len(outputs))]
+        if num_bits == 2 * len(outputs):
+            return outputs, places
+    for circuit in (optimize(netlist).netlist, netlist):
+        rows = reachable_rows(circuit)
+        for nets, believed in ((outputs, circuit.outputs.tolist()), (inputs, inputs)):
+            widths = (_num_wires(circuit, rows, net) for net in believed)
+            ends = list(accumulate(widths, initial=0))
+            if ends[-1] == num_bits:
+                return nets, [range(*place) for place in pairwise(ends)]
     raise ShapeError(
-        f"{num_bits} bits leave the gates, expected two for each of {len(netlist.outputs)} outputs"
+        f"{num_bits} bits leave the gates, which are not the wires of {len(outputs)} outputs"
     )
+
+
+def _num_wires(circuit: Netlist, rows: NDArray[np.bool_], net: int) -> int:
+    """Return by how many wires a net enters the sums."""
+    if circuit.is_two_input:
+        return 2
+    if circuit.kinds[net] != Kind.SCORE:
+        return int(circuit.kinds[net]) - 1
+    gate = net - circuit.num_inputs
+    # Counted from the lowest value that occurs, in steps that are a power of two.
+    above = circuit.table[gate, rows[gate]].astype(np.int64)
+    above -= above.min(initial=MAX_SCORE)
+    step = int(np.bitwise_or.reduce(above, initial=0))
+    return max(1, (int(above.max(initial=0)) // max(1, step & -step)).bit_length())
 
 
 def _used_outputs(subject: Subject, pipeline: Pipeline, block: str) -> dict[int, Bit]:
@@ -101,7 +161,7 @@ def _used_outputs(subject: Subject, pipeline: Pipeline, block: str) -> dict[int,
             outputs[place] = outer
         elif inner in reads:
             raise PipelineError(
-                f"Output {place // 2} of the gates is read by block {block!r}, but no gate, "
+                f"Bit {place} of what leaves the gates is read by block {block!r}, but no gate, "
                 "register or input drives it"
             )
     return outputs

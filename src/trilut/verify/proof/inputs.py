@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.netlist import Netlist
 from trilut.verify.proof.aig import TRUE, Aig, Literal, Words
-from trilut.verify.proof.specification import encode, legal_trits
+from trilut.verify.proof.specification import encode, legal_inputs
 
 __all__ = ["Inputs", "example_words", "read_bits", "read_integer"]
 
@@ -37,7 +37,7 @@ class Inputs:
     def __init__(self, aig: Aig, netlist: Netlist, *, always_present: bool = False):
         self._encoder = netlist.encoder
         if netlist.encoder is None:
-            self.trits = legal_trits(aig, netlist.num_inputs, netlist.valence)
+            self.trits = legal_inputs(aig, netlist)
             self.ports = {"in_trits": [plane for trit in self.trits for plane in trit]}
             return
         self._features = [aig.inputs(feature.bits) for feature in netlist.encoder.features]

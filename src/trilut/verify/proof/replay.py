@@ -7,16 +7,13 @@ import numpy as np
 from trilut.circuit.interface import LIST_PORTS
 from trilut.verify.proof.aig import FALSE, TRUE, Literal, Words
 from trilut.verify.proof.design import Bit
-from trilut.verify.proof.fabric import Fabric
+from trilut.verify.proof.fabric import NUM_WORDS, Fabric
 from trilut.verify.proof.inputs import example_words, read_bits, read_integer
 from trilut.verify.proof.pipeline import Pipeline
 from trilut.verify.proof.subject import Subject
 from trilut.verify.proof.witness import Witness, first_difference, reference
 
-__all__ = ["NUM_WORDS", "explain", "result_of", "search", "whole_outputs"]
-
-NUM_WORDS = 32
-"""Words of random patterns, of 64 vectors each."""
+__all__ = ["explain", "result_of", "search", "whole_outputs"]
 
 
 def explain(subject: Subject, fabric: Fabric, inputs: Mapping[Literal, bool]) -> Witness:

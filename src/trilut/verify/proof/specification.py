@@ -1,8 +1,8 @@
 """What a netlist says, as logic: from its tables, thresholds and groups by the shortest path.
 
 Nothing here is shared with what makes the hardware: no formulas, no reachable rows, no plan of the
-layers or the sums. Each gate is the sum of the rows of its table, each threshold a comparison from
-the lowest bit up, each sum a ripple-carry adder after the other.
+layers or the sums, no code of scores. Each gate is the sum of the rows of its table, each threshold
+a comparison from the lowest bit up, each sum a ripple-carry adder after the other.
 """
 
 from collections.abc import Sequence
@@ -10,11 +10,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from trilut.circuit.encoder import Encoder
+from trilut.circuit.kinds import NO_NET, Kind
 from trilut.circuit.netlist import Netlist
-from trilut.circuit.reach import ternary_tables
 from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
 
 __all__ = [
+    "Net",
+    "Number",
     "Trit",
     "abstains",
     "at_least",
@@ -28,27 +30,35 @@ __all__ = [
     "first_highest",
     "gates",
     "is_certain",
-    "legal_trits",
+    "legal_inputs",
     "margin_over",
     "members",
     "num_unknown",
+    "row_cases",
     "score",
     "signed_sum",
+    "value",
 ]
 
 Trit = tuple[Literal, Literal]
-"""A dual-rail trit: [v = −1], [v = +1]."""
+"""A dual-rail trit: [v = −1], [v = +1]. Of a bit one is the inverse of the other."""
 
 Number = Sequence[Literal]
 """A signed number, its lowest bit first."""
 
+Net = Trit | Number
+"""A bit or a trit, or a score as a number of :data:`SCORE_BITS` bits."""
 
-def legal_trits(aig: Aig, count: int, valence: int = 3) -> list[Trit]:
-    """Return trits of new inputs that take every legal code and no other."""
+SCORE_BITS = 4
+"""Bits of a score in two's complement."""
+
+
+def legal_inputs(aig: Aig, netlist: Netlist) -> list[Trit]:
+    """Return the inputs of a netlist as new inputs that take every legal code and no other."""
     trits = []
-    for _ in range(count):
+    for kind in netlist.kinds[: netlist.num_inputs].tolist():
         a = aig.input()
-        b = aig.input() if valence == 3 else a ^ 1
+        b = aig.input() if kind == Kind.TRIT else a ^ 1
         trits.append((aig.both(a, b ^ 1), aig.both(b, a ^ 1)))
     return trits
 
@@ -89,23 +99,43 @@ def at_least(aig: Aig, bits: Number, limit: int, *, signed: bool) -> Literal:
     return result
 
 
-def gates(aig: Aig, netlist: Netlist, inputs: Sequence[Trit]) -> list[Trit]:
+def gates(aig: Aig, netlist: Netlist, inputs: Sequence[Trit]) -> list[Net]:
     """Return every net of a netlist, given its inputs."""
-    nets = list(inputs)
-    sources = zip(netlist.a.tolist(), netlist.b.tolist(), strict=True)
-    for table, (a, b) in zip(ternary_tables(netlist).tolist(), sources, strict=True):
-        left, right = cases(aig, nets[a]), cases(aig, nets[b])
-        rows = [aig.both(left[row // 3], right[row % 3]) for row in range(9)]
-        nets.append(
-            (
-                aig.any(rows[row] for row in range(9) if table[row] == -1),
-                aig.any(rows[row] for row in range(9) if table[row] == 1),
-            )
-        )
+    kinds = netlist.kinds.tolist()
+    nets: list[Net] = [
+        (plus ^ 1, plus) if kind == Kind.BIT else (minus, plus)
+        for (minus, plus), kind in zip(inputs, kinds, strict=False)
+    ]
+    for gate, table in enumerate(netlist.table.tolist()):
+        rows = [TRUE]
+        for literals in row_cases(aig, netlist, nets, gate):
+            # The last input changes fastest.
+            rows = [aig.both(row, literal) for row in rows for literal in literals]
+        nets.append(_made(aig, Kind(kinds[len(nets)]), rows, table))
     return nets
 
 
-def cases(aig: Aig, trit: Trit) -> list[Literal]:
+def _made(aig: Aig, kind: Kind, rows: Sequence[Literal], table: Sequence[int]) -> Net:
+    """Return what a gate makes, given which row of its table holds."""
+    entries = list(zip(rows, table, strict=False))
+    plus = aig.any(row for row, made in entries if made == 1)
+    if kind is Kind.BIT:
+        return (plus ^ 1, plus)
+    if kind is Kind.TRIT:
+        return (aig.any(row for row, made in entries if made == -1), plus)
+    return [
+        aig.any(row for row, made in entries if made >> place & 1) for place in range(SCORE_BITS)
+    ]
+
+
+def row_cases(aig: Aig, netlist: Netlist, nets: Sequence[Net], gate: int) -> list[list[Literal]]:
+    """Return, for each input of a gate, whether it has each of its values, lowest first."""
+    sources = netlist.sources[gate].tolist()
+    read = [(nets[net], netlist.kinds[net]) for net in sources if net != NO_NET]
+    return [list(net) if kind == Kind.BIT else cases(aig, net) for net, kind in read]
+
+
+def cases(aig: Aig, trit: Net) -> list[Literal]:
     """Return whether a trit is −1, 0, +1; exactly one of them holds, for the code 11 none."""
     minus, plus = trit
     return [aig.both(minus, plus ^ 1), aig.both(minus ^ 1, plus ^ 1), aig.both(plus, minus ^ 1)]
@@ -130,20 +160,28 @@ def _extended(number: Number, width: int) -> list[Literal]:
     return [*number, *[number[-1]] * (width - len(number))][:width]
 
 
-def score(aig: Aig, trits: Sequence[Trit], width: int) -> list[Literal]:
-    """Return the sum of some trits, one after the other."""
+def value(aig: Aig, net: Net) -> Number:
+    """Return a net as a number."""
+    if len(net) == SCORE_BITS:
+        return net
+    minus, plus = net
+    return [aig.either(minus, plus), minus]
+
+
+def score(aig: Aig, nets: Sequence[Net], width: int) -> list[Literal]:
+    """Return the sum of some nets, one after the other."""
     total: list[Literal] = [FALSE] * width
-    for minus, plus in trits:
-        total = signed_sum(aig, total, [aig.either(minus, plus), minus], width)
+    for net in nets:
+        total = signed_sum(aig, total, value(aig, net), width)
     return total
 
 
-def num_unknown(aig: Aig, trits: Sequence[Trit], width: int) -> list[Literal]:
-    """Return how many of some trits are UNKNOWN."""
+def num_unknown(aig: Aig, nets: Sequence[Net], width: int) -> list[Literal]:
+    """Return how many of some nets are UNKNOWN."""
     total: list[Literal] = [FALSE] * width
-    for minus, plus in trits:
-        is_unknown = aig.both(minus ^ 1, plus ^ 1)
-        total = signed_sum(aig, total, [is_unknown, FALSE], width)
+    for net in nets:
+        is_zero = aig.any(value(aig, net)) ^ 1
+        total = signed_sum(aig, total, [is_zero, FALSE], width)
     return total
 
 

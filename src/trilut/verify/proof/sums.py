@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from trilut.verify.proof.aig import Aig, Literal
+from trilut.verify.proof.codes import Code
 from trilut.verify.proof.diagrams import Diagrams, Function
-from trilut.verify.proof.specification import Trit
 
-__all__ = ["SumError", "TritInput", "Worth", "prove_sum"]
+__all__ = ["SumError", "SumInput", "Worth", "prove_sum"]
 
 Worth = Mapping[int, int]
 """What a trit counts in a sum if it is −1, 0 or +1."""
@@ -32,25 +32,25 @@ class SumError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class TritInput:
-    """A trit that a sum may read.
+class SumInput:
+    """A trit that a sum may read, or a bit or a score.
 
     Parameters
     ----------
-    planes : Trit
-        Its two inputs of the graph.
-    values : tuple of int
-        The values that it can take.
+    wires : tuple of Literal
+        Its inputs of the graph.
+    code : Code
+        What they stand for.
     """
 
-    planes: Trit
-    values: tuple[int, ...]
+    wires: tuple[Literal, ...]
+    code: Code
 
 
 def prove_sum(
     aig: Aig,
     number: Sequence[Literal],
-    trits: Sequence[TritInput],
+    inputs: Sequence[SumInput],
     worths: Sequence[Worth],
     drivers: Mapping[Literal, Literal],
 ) -> int:
@@ -60,10 +60,10 @@ def prove_sum(
     ----------
     number : sequence of Literal
         Bits of the number, the lowest first.
-    trits : sequence of TritInput
+    inputs : sequence of SumInput
         All trits.
     worths : sequence of Worth
-        What each trit counts.
+        What each of them counts.
     drivers : mapping
         The bits between adders, which are inputs of the graph, and what drives them. They only say
         where to cut: wrong ones can make the proof fail, but not succeed.
@@ -78,8 +78,10 @@ def prove_sum(
     while len(bits) > 1 and bits[-1] == bits[-2]:
         bits.pop()
     half = 1 << len(bits) - 1
-    rest = _Rewriter(aig, trits, drivers, 2 * half).run(bits, worths)
-    terms = [[worth[v] for v in trit.values] for trit, worth in zip(trits, worths, strict=True)]
+    rest = _Rewriter(aig, inputs, drivers, 2 * half).run(bits, worths)
+    terms = [
+        [worth[v] for v in each.code.values()] for each, worth in zip(inputs, worths, strict=True)
+    ]
     lowest, highest = sum(map(min, terms)), sum(map(max, terms))
     # The sum is right modulo 2·half; it is right if it also fits.
     constant = (lowest + rest + half) % (2 * half) - half - lowest
@@ -99,20 +101,20 @@ class _Rewriter:
     def __init__(
         self,
         aig: Aig,
-        trits: Sequence[TritInput],
+        inputs: Sequence[SumInput],
         drivers: Mapping[Literal, Literal],
         modulus: int,
     ):
         self._aig = aig
-        self._trits = trits
+        self._inputs = inputs
         self._drivers = {bit >> 1: driver for bit, driver in drivers.items()}
         self._modulus = modulus
-        self._trit_of = {
-            plane >> 1: -1 - index for index, trit in enumerate(trits) for plane in trit.planes
+        self._input_of = {
+            wire >> 1: -1 - index for index, each in enumerate(inputs) for wire in each.wires
         }
         self._sources: dict[int, frozenset[int]] = {}
         self._weights: dict[int, int] = defaultdict(int)
-        self._totals = [dict.fromkeys(trit.values, 0) for trit in trits]
+        self._totals = [dict.fromkeys(each.code, 0) for each in inputs]
         self._constant = 0
 
     def run(self, number: Sequence[Literal], worths: Sequence[Worth]) -> int:
@@ -134,10 +136,10 @@ class _Rewriter:
                 continue
             cone = self._aig.cone([self._drivers[bit]])
             found = frozenset(node for node in cone if self._aig.fanins[node] is None)
-            if not found <= self._trit_of.keys() | self._drivers.keys():
+            if not found <= self._input_of.keys() | self._drivers.keys():
                 raise SumError("a sum depends on more than its trits")
             self._sources[bit] = found
-            pending += found - self._trit_of.keys()
+            pending += found - self._input_of.keys()
 
     def _take_apart(self, adder: Sequence[int]) -> None:
         """Replace the bits that an adder makes by those that it reads."""
@@ -157,15 +159,15 @@ class _Rewriter:
                 self._weights[variable] += amounts[1]
             else:
                 total = self._totals[-1 - variable]
-                for value, amount in zip(total, amounts, strict=True):
-                    total[value] += amount
+                for word, amount in zip(total, amounts, strict=True):
+                    total[word] += amount
 
     def _variables(self, made: Mapping[int, int]) -> list[int]:
         """Return what an adder reads, in the order of the lowest weights that depend on it."""
         lowest: dict[int, int] = {}
         for bit, weight in made.items():
             for source in self._sources[bit] - made.keys():
-                variable = self._trit_of.get(source, source)
+                variable = self._input_of.get(source, source)
                 own = weight & -weight or self._modulus
                 lowest[variable] = min(own, lowest.get(variable, own))
         return sorted(lowest, key=lambda variable: (lowest[variable], variable))
@@ -179,9 +181,9 @@ class _Rewriter:
             if variable >= 0:
                 known[variable] = diagrams.choose(rank, (0, 1))
                 continue
-            trit = self._trits[-1 - variable]
-            for plane, value in zip(trit.planes, (-1, 1), strict=True):
-                known[plane >> 1] = diagrams.choose(rank, [v == value for v in trit.values])
+            each = self._inputs[-1 - variable]
+            for place, wire in enumerate(each.wires):
+                known[wire >> 1] = diagrams.choose(rank, [word[place] for word in each.code])
         # A bit comes after all that it depends on, other bits of the adder too.
         for bit in made:
             driver = self._drivers[bit]
@@ -196,9 +198,10 @@ class _Rewriter:
         """Return what the trits come to beyond what they are worth."""
         excess = 0
         for index, (total, worth) in enumerate(zip(self._totals, worths, strict=True)):
-            rests = {(amount - worth[v]) % self._modulus for v, amount in total.items()}
+            code = self._inputs[index].code
+            rests = {(amount - worth[code[word]]) % self._modulus for word, amount in total.items()}
             if len(rests) > 1:
-                wanted = ", ".join(f"{worth[v]:+d} for {v:+d}" for v in total)
+                wanted = ", ".join(f"{worth[v]:+d} for {v:+d}" for v in code.values())
                 raise SumError(f"output {index} does not count as {wanted}")
             excess += rests.pop()
         return excess

@@ -12,9 +12,10 @@ from trilut.verify.proof import specification
 from trilut.verify.proof.aig import TRUE, Aig, Literal
 from trilut.verify.proof.claim import Claim, Finding
 from trilut.verify.proof.design import Bit
+from trilut.verify.proof.fabric import NUM_WORDS
 from trilut.verify.proof.inputs import Inputs, example_words, read_bits
 from trilut.verify.proof.pipeline import Pipeline
-from trilut.verify.proof.replay import NUM_WORDS, result_of
+from trilut.verify.proof.replay import result_of
 from trilut.verify.proof.stream import advance_bit
 from trilut.verify.proof.subject import Subject
 from trilut.verify.proof.sweep import Sweeper
