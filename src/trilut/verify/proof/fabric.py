@@ -5,13 +5,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, pairwise
 
-import numpy as np
-from numpy.typing import NDArray
-
-from trilut.circuit.kinds import MAX_SCORE, Kind
-from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
 from trilut.circuit.reach import reachable_rows
+from trilut.circuit.vectors import NetWires
 from trilut.verify.proof import specification
 from trilut.verify.proof.aig import TRUE, Aig, Literal, Words
 from trilut.verify.proof.codes import Code
@@ -128,29 +124,14 @@ def _nets_entering(subject: Subject, num_bits: int) -> tuple[list[int], list[ran
         if num_bits == 2 * len(outputs):
             return outputs, places
     for circuit in (optimize(netlist).netlist, netlist):
-        rows = reachable_rows(circuit)
-        for nets, believed in ((outputs, circuit.outputs.tolist()), (inputs, inputs)):
-            widths = (_num_wires(circuit, rows, net) for net in believed)
-            ends = list(accumulate(widths, initial=0))
+        wires = NetWires(circuit, reachable_rows(circuit)).num_wires
+        for nets, believed in ((outputs, circuit.outputs), (inputs, inputs)):
+            ends = list(accumulate(wires[believed].tolist(), initial=0))
             if ends[-1] == num_bits:
                 return nets, [range(*place) for place in pairwise(ends)]
     raise ShapeError(
         f"{num_bits} bits leave the gates, which are not the wires of {len(outputs)} outputs"
     )
-
-
-def _num_wires(circuit: Netlist, rows: NDArray[np.bool_], net: int) -> int:
-    """Return by how many wires a net enters the sums."""
-    if circuit.is_two_input:
-        return 2
-    if circuit.kinds[net] != Kind.SCORE:
-        return int(circuit.kinds[net]) - 1
-    gate = net - circuit.num_inputs
-    # Counted from the lowest value that occurs, in steps that are a power of two.
-    above = circuit.table[gate, rows[gate]].astype(np.int64)
-    above -= above.min(initial=MAX_SCORE)
-    step = int(np.bitwise_or.reduce(above, initial=0))
-    return max(1, (int(above.max(initial=0)) // max(1, step & -step)).bit_length())
 
 
 def _used_outputs(subject: Subject, pipeline: Pipeline, block: str) -> dict[int, Bit]:
