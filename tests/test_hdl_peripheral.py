@@ -444,6 +444,25 @@ def test_the_file_of_the_design_stays_as_it_is(design):
     assert f"// sha256:  {before}\n" in verilog.read_text()
 
 
+def test_drivers_of_a_design_whose_features_are_always_there(tmp_path):
+    design = write_verilog(network(), tmp_path, HardwareOptions(presence_bits=False))
+    assert not RegisterMap.of(design).has("PRESENT")
+    write_peripheral(design, "wishbone")
+    _, source, path = write_drivers(design)
+    subprocess.run(["cc", *STRICT, *ALONE, "-c", source, "-o", tmp_path / "driver.o"], check=True)
+    written = {}
+
+    class Memory:
+        read = staticmethod(lambda offset: written.get(offset, 0))
+        write = staticmethod(written.__setitem__)
+
+    features = design.netlist.encoder.features
+    assert load_python(path).Peripheral(Memory).start([1] * len(features))
+    registers = RegisterMap.of(design)
+    assert written[registers["CONTROL"].offset] == 1
+    assert written[registers["FEATURES"].offset] & 1 == 1
+
+
 def test_what_cannot_be_a_peripheral(design, tmp_path):
     with pytest.raises(NetlistError, match=r"^Bus is 'isa', expected 'axi-lite' or 'wishbone'$"):
         write_peripheral(design, "isa")

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from circuits import random_netlist
+from circuits import random_netlist, random_nodes
 from commandline import fails
 
 from trilut import load, sim
 from trilut.cli import main
-from trilut.errors import FormatError
+from trilut.errors import FormatError, NetlistError
 from trilut.interchange import export_netlist, gates_alone, import_netlist
 from trilut.interchange.aiger import read_aiger
 from trilut.interchange.blif import read_blif
@@ -40,6 +40,16 @@ def test_bits_come_back_as_bits(language, optimized, tmp_path):
     back = import_netlist(path)
     inputs = np.random.default_rng(0).choice([-1, 1], (200, 9)).astype(np.int8)
     assert np.array_equal(back.evaluate(inputs), netlist.evaluate(inputs))
+
+
+def test_gates_of_other_shapes_are_refused(tmp_path):
+    netlist = random_nodes(1, num_inputs=8, num_gates=30, num_outputs=9)
+    with pytest.raises(
+        NetlistError,
+        match=r"^Netlist 'net' has other gates than two-input gates of one valence, "
+        r"and AIGER is written for these alone$",
+    ):
+        export_netlist(netlist, tmp_path, "aiger")
 
 
 def test_constants_inverted_inputs_and_equal_outputs():

@@ -172,16 +172,24 @@ static void end(@net@_device *device, packer *to)
 _WRITE_FEATURES = """\
 static void write_vector(@net@_device *device, @source@)
 {
-    packer values = {0, 0, @NET@_FEATURES}, valid = {0, 0, @NET@_PRESENT};
+    packer values = {0, 0, @NET@_FEATURES};
     for (size_t f = 0; f < @NET@_NUM_FEATURES; f++) {
         const uint32_t mask = UINT32_C(0xFFFFFFFF) >> (32 - feature_bits[f]);
         put(device, &values, (uint32_t)features[f] & mask, feature_bits[f]);
-        put(device, &valid, present == NULL || present[f] != 0, 1);
     }
     end(device, &values);
-    end(device, &valid);
+@present@
 }
 """
+
+_WRITE_PRESENT = """\
+    packer valid = {0, 0, @NET@_PRESENT};
+    for (size_t f = 0; f < @NET@_NUM_FEATURES; f++)
+        put(device, &valid, present == NULL || present[f] != 0, 1);
+    end(device, &valid);"""
+
+# With --no-missing all features are always there.
+_IGNORE_PRESENT = "    (void)present;"
 
 _WRITE_TRITS = """\
 static void write_vector(@net@_device *device, @source@)
@@ -263,7 +271,8 @@ def _c_source(design: Design) -> str:
         bits = [feature.bits for feature in encoder.features]
         tables = array("uint8_t", "feature_bits", bits) + "\n"
         quantize = "\n" + quantization(encoder)
-        write = _WRITE_FEATURES
+        present = _WRITE_PRESENT if interface.has_port("in_present") else _IGNORE_PRESENT
+        write = _WRITE_FEATURES.replace("@present@", present)
     return _filled(
         _SOURCE,
         design,

@@ -7,6 +7,7 @@ import numpy as np
 
 from trilut.circuit.encoder import Encoder, Feature
 from trilut.circuit.netlist import Netlist
+from trilut.errors import NetlistError
 from trilut.sim.engines.planes import kernels
 from trilut.sim.engines.program import NO_PLANE, Program
 from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
@@ -123,7 +124,17 @@ def logic_of(netlist: Netlist) -> Logic:
 
     Bits are ``n7`` and ``o0``; a trit is the two bits of its dual-rail code, ``n7_p`` ([v = +1])
     and ``n7_m`` ([v = −1]).
+
+    Raises
+    ------
+    NetlistError
+        If there are other gates than two-input gates of one valence.
     """
+    if not netlist.is_two_input:
+        raise NetlistError(
+            f"Netlist {netlist.name!r} has other gates than two-input gates of one valence, "
+            "and AIGER is written for these alone"
+        )
     program = Program.of(netlist)
     rails = ("",) if program.planes_per_net == 1 else ("_p", "_m")
     graph = Aig()
