@@ -1,6 +1,6 @@
 """Errors that the user can cause and can mend."""
 
-__all__ = ["DataError", "FormatError", "NetlistError", "ToolError", "TrilutError"]
+__all__ = ["DataError", "FormatError", "FormulaError", "NetlistError", "ToolError", "TrilutError"]
 
 
 class TrilutError(Exception):
@@ -16,6 +16,10 @@ class NetlistError(TrilutError):
 
 class FormatError(TrilutError):
     """A file that is not what its name or header promises."""
+
+
+class FormulaError(TrilutError):
+    """A formula of temporal logic that cannot be read, or that no circuit can be made of."""
 
 
 class DataError(TrilutError):
