@@ -269,13 +269,13 @@ def changed(path, value):
             "'encoder.features[0].signed' is 1, expected true or false",
         ),
         (["provenance"], 1, "'provenance' is 1, expected an object"),
-        (["version"], 4, "Netlist format version 4 is not supported, expected one of 1, 2, 3"),
+        (["version"], 5, "Netlist format version 5 is not supported, expected one of 1, 2, 3, 4"),
         (
             ["version"],
             True,
-            "Netlist format version True is not supported, expected one of 1, 2, 3",
+            "Netlist format version True is not supported, expected one of 1, 2, 3, 4",
         ),
-        (["version"], [], "Netlist format version [] is not supported, expected one of 1, 2, 3"),
+        (["version"], [], "Netlist format version [] is not supported, expected one of 1, 2, 3, 4"),
         (
             ["format"],
             "svg",

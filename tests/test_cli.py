@@ -198,7 +198,7 @@ def test_unknown_target(capsys, tmp_path):
         (lambda text: text[: len(text) // 2], "Not JSON: "),
         (
             lambda text: text.replace('"version": 1', '"version": 99'),
-            "Netlist format version 99 is not supported, expected one of 1, 2, 3",
+            "Netlist format version 99 is not supported, expected one of 1, 2, 3, 4",
         ),
         (lambda text: "{}", "Not a netlist: "),
         (

@@ -8,6 +8,7 @@ from trilut.circuit.format import digest, load, save
 from trilut.circuit.head import Decisions, Head
 from trilut.circuit.kinds import Kind
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.sequential import SequentialNetlist
 from trilut.errors import DataError, FormatError, NetlistError, ToolError, TrilutError
 from trilut.lazy import lazy_names as _lazy_names
 
@@ -31,6 +32,7 @@ __all__ = [
     "Kind",
     "Netlist",
     "NetlistError",
+    "SequentialNetlist",
     "ToolError",
     "TrilutClassifier",
     "TrilutError",

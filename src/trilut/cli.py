@@ -26,6 +26,7 @@ from trilut.commands.inspection import (
 from trilut.commands.interchange import add_export, add_import
 from trilut.commands.paper import add_paper
 from trilut.commands.tapeout import add_layout
+from trilut.commands.temporal import add_monitor, add_watch
 from trilut.commands.training import add_data, add_eval, add_flow, add_predict, add_train
 from trilut.commands.trust import add_calibrate
 from trilut.commands.verification import add_verify
@@ -110,6 +111,8 @@ def _parser() -> argparse.ArgumentParser:
         add_eval,
         add_predict,
         add_calibrate,
+        add_monitor,
+        add_watch,
         add_info,
         add_report,
         add_optimize,

@@ -1,22 +1,17 @@
 """The answers of a circuit to the rows of a file, as a file."""
 
-import csv
-import io
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 
+from trilut.app.answers import rows_writer
 from trilut.circuit.head import Decisions
 from trilut.circuit.monotone import check_monotone
 from trilut.circuit.netlist import Netlist
 from trilut.data.tables import columns_for, read_blocks
-from trilut.files import open_atomically
 from trilut.measure.matching import cannot_classify, table_features
 from trilut.sim import classify
-from trilut.text import visible
 
 __all__ = ["Predicted", "predict_file"]
 
@@ -80,7 +75,6 @@ def predict_file(
     FormatError, DataError
         If the file cannot be read, lacks a column, or the answers cannot be written.
     """
-    output = None if output is None or str(output) == "-" else Path(output)
     path = Path(path)
     if netlist.encoder is None or netlist.head is None:
         raise cannot_classify(netlist)
@@ -92,7 +86,7 @@ def predict_file(
     classes = netlist.head.classes
     has_set = netlist.head.set_margin is not None
     counts = dict.fromkeys(["rows", "unknown", *["certain"] * certain], 0)
-    with _writer(output) as write:
+    with rows_writer(output) as write:
         extra = ["certain"] * certain + ["set"] * has_set
         scores = [f"score {name}" for name in classes]
         for number, block in enumerate(read_blocks(path, kinds, header=header, progress=progress)):
@@ -123,30 +117,3 @@ def _answers(decisions: Decisions, classes: Sequence[str]) -> list[list[object]]
     if decisions.members is not None:
         columns.append(["; ".join(compress(classes, row)) for row in decisions.members.tolist()])
     return [list(row) for row in zip(*columns, *decisions.scores.T.tolist(), strict=True)]
-
-
-@contextmanager
-def _writer(output: Path | None) -> Iterator[Callable[[list[list[object]]], None]]:
-    """Return what writes rows to a file, or to stdout."""
-    if output is None:
-        yield _print
-        return
-    with open_atomically(output) as file:
-
-        def write(rows: list[list[object]]) -> None:
-            file.write(_text(rows).encode())
-
-        yield write
-
-
-def _print(rows: list[list[object]]) -> None:
-    text = _text(rows)
-    # Names must not command a terminal; line ends are the table's own.
-    lines = "\n".join(map(visible, text.split("\n"))) if sys.stdout.isatty() else text
-    print(lines, end="")
-
-
-def _text(rows: list[list[object]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()

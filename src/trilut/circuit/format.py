@@ -29,13 +29,24 @@ from trilut.circuit.limits import (
     MAX_VALUES,
 )
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.sequential import SequentialNetlist
 from trilut.errors import FormatError, NetlistError
 from trilut.files import check_nesting, decompress, read_bytes, write_atomically
 
-__all__ = ["FORMAT", "VERSION", "digest", "dumps", "load", "loads", "save"]
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "digest",
+    "dumps",
+    "load",
+    "load_circuit",
+    "loads",
+    "loads_circuit",
+    "save",
+]
 
 FORMAT = "trilut-netlist"
-VERSION = 3
+VERSION = 4
 """The newest version; a netlist is written as the oldest that can say what it means."""
 
 _LETTERS = {Kind.BIT: "b", Kind.TRIT: "t", Kind.SCORE: "s"}
@@ -47,23 +58,26 @@ _SCORES = range(-MAX_SCORE, MAX_SCORE)
 _MAX_ROWS = 1 << MAX_WIRES
 
 _Integer = TypeVar("_Integer", np.int8, np.int64)
+_Circuit = TypeVar("_Circuit", Netlist, Netlist | SequentialNetlist)
 
 # Where half of a character could be: in an escape, or in the text itself.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 
-def dumps(netlist: Netlist) -> str:
+def dumps(netlist: Netlist | SequentialNetlist) -> str:
     """Write a netlist as JSON text, one top-level member a line. Equal netlists give equal text."""
+    core = netlist.core if isinstance(netlist, SequentialNetlist) else netlist
     document: dict[str, object] = {
         "format": FORMAT,
         "version": _version(netlist),
         "name": netlist.name,
-        **_kinds_document(netlist),
-        "num_inputs": netlist.num_inputs,
+        **_kinds_document(core),
+        "num_inputs": core.num_inputs,
         "encoder": _encoder_document(netlist.encoder),
-        **_gates_document(netlist),
-        "outputs": netlist.outputs.tolist(),
-        "head": _head_document(netlist.head),
+        **_gates_document(core),
+        "outputs": core.outputs.tolist(),
+        "head": _head_document(core.head),
+        **({"reset": _signs(netlist.resets)} if isinstance(netlist, SequentialNetlist) else {}),
         "provenance": dict(netlist.provenance),
     }
     members = [
@@ -73,7 +87,9 @@ def dumps(netlist: Netlist) -> str:
     return "{\n" + ",\n".join(members) + "\n}\n"
 
 
-def _version(netlist: Netlist) -> int:
+def _version(netlist: Netlist | SequentialNetlist) -> int:
+    if isinstance(netlist, SequentialNetlist):
+        return 4
     encoder = netlist.encoder
     is_mixed = encoder is not None and len(np.unique(encoder.missing)) > 1
     if (
@@ -116,12 +132,12 @@ def _signs(table: NDArray[np.int8]) -> str:
     return _SIGN_BYTES[table + 1].tobytes().decode()
 
 
-def digest(netlist: Netlist) -> str:
+def digest(netlist: Netlist | SequentialNetlist) -> str:
     """Return the SHA-256 of the netlist's JSON text in hexadecimal."""
     return hashlib.sha256(dumps(netlist).encode()).hexdigest()
 
 
-def save(netlist: Netlist, path: str | Path) -> None:
+def save(netlist: Netlist | SequentialNetlist, path: str | Path) -> None:
     """Write a netlist to a file, compressed if the name ends in ``.gz``.
 
     Raises
@@ -139,18 +155,27 @@ def save(netlist: Netlist, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Netlist:
-    """Read a netlist from a file.
+    """Read a netlist without state from a file.
 
     Raises
     ------
     FormatError
-        If the file cannot be read, is too large, is not a netlist, or has a version that is not
-        supported.
+        If the file cannot be read, is too large, is not a netlist, has state, or has a version that
+        is not supported.
     """
+    return _load(path, loads)
+
+
+def load_circuit(path: str | Path) -> Netlist | SequentialNetlist:
+    """Read a netlist with or without state from a file; see :func:`load`."""
+    return _load(path, loads_circuit)
+
+
+def _load(path: str | Path, read: Callable[[str], _Circuit]) -> _Circuit:
     path = Path(path)
     data = decompress(read_bytes(path, MAX_BYTES), str(path), MAX_BYTES)
     try:
-        return loads(data.decode())
+        return read(data.decode())
     except UnicodeDecodeError as error:
         raise FormatError(f"{str(path)!r} is not UTF-8 text at byte {error.start}") from error
     except (FormatError, NetlistError) as error:
@@ -158,7 +183,15 @@ def load(path: str | Path) -> Netlist:
 
 
 def loads(text: str) -> Netlist:
-    """Read a netlist from JSON text; see :func:`load`."""
+    """Read a netlist without state from JSON text; see :func:`load`."""
+    circuit = loads_circuit(text)
+    if isinstance(circuit, SequentialNetlist):
+        raise FormatError("The circuit has state, expected one without")
+    return circuit
+
+
+def loads_circuit(text: str) -> Netlist | SequentialNetlist:
+    """Read a netlist with or without state from JSON text; see :func:`load`."""
     document = _parse(text)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FormatError(f'Not a netlist: expected a JSON object with "format": "{FORMAT}"')
@@ -340,6 +373,27 @@ def _integer(
         path = f"{where}.{key}" if where else key
         raise FormatError(f"{path!r} is {_short(value)}, expected {least}…{most}")
     return value
+
+
+def _read_version_4(document: dict[str, Any]) -> SequentialNetlist:
+    """Read a circuit with state."""
+    _member(document, "head", type(None), "")
+    core = _read_version_3({**document, "encoder": None, "name": "core", "provenance": {}})
+    encoder = _member(document, "encoder", (dict, type(None)), "")
+    return SequentialNetlist(
+        core,
+        _read_resets(document),
+        None if encoder is None else _read_encoder(encoder),
+        _member(document, "name", str, ""),
+        _member(document, "provenance", dict, ""),
+    )
+
+
+def _read_resets(document: dict[str, Any]) -> NDArray[np.int8]:
+    signs: str = _member(document, "reset", str, "")
+    if not set(signs) <= _VALUES.keys():
+        raise FormatError(f"'reset' is {_short(signs)}, expected the characters -, 0 and +")
+    return np.array([_VALUES[sign] for sign in signs], dtype=np.int8)
 
 
 def _read_version_3(document: dict[str, Any]) -> Netlist:
@@ -540,8 +594,9 @@ def _read_version_1(document: dict[str, Any]) -> Netlist:
 
 
 # Every version ever released keeps its reader.
-_READERS: dict[int, Callable[[dict[str, Any]], Netlist]] = {
+_READERS: dict[int, Callable[[dict[str, Any]], Netlist | SequentialNetlist]] = {
     1: _read_version_1,
     2: _read_version_2,
     3: _read_version_3,
+    4: _read_version_4,
 }

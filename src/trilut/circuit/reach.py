@@ -30,6 +30,7 @@ __all__ = [
     "reachable_rows",
     "ternary_rows",
     "ternary_tables",
+    "values_from",
 ]
 
 Rows = NDArray[np.bool_]
@@ -108,7 +109,15 @@ def reachable_rows(netlist: Netlist) -> Rows:
         inputs = _combinations(netlist.encoder, _MAX_VALUES // netlist.num_nets)
         if inputs is not None:
             return observed_rows(netlist, inputs)
-    return _propagated_rows(netlist)
+    return _propagated(netlist, _input_values(netlist))[0]
+
+
+def values_from(netlist: Netlist, input_values: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which values [net, v + 1] each net can take if inputs [input, v + 1] have only some.
+
+    It is a superset: nets are looked at one by one.
+    """
+    return _propagated(netlist, input_values)[1]
 
 
 def possible_values(netlist: Netlist, rows: Rows) -> NDArray[np.bool_]:
@@ -156,20 +165,23 @@ def _combinations(encoder: Encoder, most: int) -> NDArray[np.int8] | None:
     return trits
 
 
-def _propagated_rows(netlist: Netlist) -> Rows:
+def _propagated(
+    netlist: Netlist, input_values: NDArray[np.bool_]
+) -> tuple[Rows, NDArray[np.bool_]]:
+    """Return supersets of the rows that can occur and of the values that nets can take."""
     rows = np.arange(netlist.table.shape[1]) < netlist.num_rows[:, None]
     for shape in shapes_of(netlist):
         _restrict_to_equal_inputs(netlist, shape, rows)
         _restrict_to_shared_features(netlist, shape, rows)
     possible = np.zeros((netlist.num_nets, 3), dtype=np.bool_)
-    possible[: netlist.num_inputs] = _input_values(netlist)
+    possible[: netlist.num_inputs] = input_values
     for gates in level_gates(netlist):
         for shape in shapes_of(netlist, gates):
             sources = shape.sources(netlist)
             for slot, values in enumerate(shape.row_values.T):
                 rows[shape.gates, : shape.num_rows] &= possible[sources[:, slot]][:, values + 1]
         _set_possible(netlist, possible, gates, rows)
-    return rows
+    return rows, possible
 
 
 def _set_possible(

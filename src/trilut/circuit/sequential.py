@@ -11,6 +11,7 @@ from trilut.circuit.encoder import Encoder
 from trilut.circuit.kinds import Kind
 from trilut.circuit.limits import check_name
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.reach import values_from
 from trilut.errors import DataError, NetlistError
 
 __all__ = ["SequentialNetlist"]
@@ -103,6 +104,28 @@ class SequentialNetlist:
             made = self.core.evaluate(np.concatenate([inputs[:, step], states], axis=1))
             outputs[:, step], states = np.split(made, [self.num_outputs], axis=1)
         return outputs
+
+    def state_values(self) -> NDArray[np.bool_]:
+        """Return which values [state, v + 1] each state can take, in any sequence.
+
+        It is the least set that holds the resets and is closed under a step, net by net. A state of
+        two values takes one flip-flop.
+        """
+        kinds = self.core.kinds[: self.num_inputs]
+        inputs = np.ones((self.num_inputs, 3), dtype=np.bool_)
+        inputs[:, 1] = kinds == Kind.TRIT
+        states = np.arange(-1, 2) == self.resets[:, None]
+        while True:
+            values = values_from(self.core, np.concatenate([inputs, states]))
+            grown = states | values[self.core.outputs[self.num_outputs :]]
+            if np.array_equal(grown, states):
+                return states
+            states = grown
+
+    @property
+    def num_flip_flops(self) -> int:
+        """Number of bits that hold the states: one for a state of two values, two for three."""
+        return int((self.state_values().sum(axis=1) - 1).sum())
 
     def __repr__(self) -> str:
         return (

@@ -36,7 +36,7 @@ from trilut.temporal.signals import Atoms, SampledFeature, encode_atoms
 __all__ = ["Mode", "Monitor", "compile_formula"]
 
 _MOST_REGISTERS = 16
-_MOST_PARTS = 1 << 14
+_MOST_PARTS = 1 << 12
 
 
 class Mode(Enum):
@@ -273,7 +273,7 @@ class _Compiler:
                 return self._partial_once(right, lower, upper, age)
             case Window(Past.SINCE, 0, None, right, left):
                 assert left is not None
-                earlier = self.partial(formula, age + 1)
+                earlier = self._partial_existing(formula, age + 1)
                 held = build.both(self.partial(left, age), earlier)
                 return build.either(self._partial_existing(right, age), held)
         assert isinstance(formula, Window)
@@ -305,7 +305,7 @@ class _Compiler:
             # From the window's last step on, it is the question without a window.
             assert formula.left is not None
             plain = Window(Past.SINCE, 0, None, formula.right, formula.left)
-            found = self.partial(plain, age + formula.lower)
+            found = self._partial_existing(plain, age + formula.lower)
             steps = range(formula.lower - 1, -1, -1)
         else:
             found, steps = FALSE, range(upper, -1, -1)

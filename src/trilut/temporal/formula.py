@@ -5,6 +5,7 @@ number. Operators of the past look at the steps up to the present one, those of 
 steps from the present one on; bounds count steps, and both are included.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -23,6 +24,11 @@ __all__ = [
     "atoms",
     "horizon",
 ]
+
+
+_PLAIN = re.compile(
+    r"(?!(?:not|and|or|true|false|inf|once|historically|since|eventually|always|until)$)[^\W\d]\w*(?:\.\w+)*"
+)
 
 
 class Comparison(Enum):
@@ -67,7 +73,8 @@ class Atom:
     limit: float
 
     def __str__(self) -> str:
-        return f"{self.feature} {self.comparison.value} {self.limit:g}"
+        name = self.feature if _PLAIN.fullmatch(self.feature) else f'"{self.feature}"'
+        return f"{name} {self.comparison.value} {self.limit!r}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ __all__ = ["MAX_STEPS", "parse", "seconds"]
 MAX_STEPS = 1 << 24
 """Longest window, and longest horizon of a formula, in steps."""
 
-_MAX_DEPTH = 200
+_MAX_DEPTH = 100
 _MAX_TEXT = 1 << 16
 
 _TOKEN = re.compile(
