@@ -26,6 +26,8 @@ COMMANDS = [
     "eval",
     "predict",
     "calibrate",
+    "monitor",
+    "watch",
     "info",
     "report",
     "optimize",

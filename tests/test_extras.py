@@ -17,6 +17,8 @@ from trilut.cli import _parser, main
 from trilut.errors import ToolError
 from trilut.extras import PACKAGES, PROGRAMS, explained, missing, require
 from trilut.synth import load_target, target_names
+from trilut.temporal import SampledFeature, compile_formula
+from trilut.temporal.formula import Atom, Comparison
 
 PAGE = ROOT / "docs" / "install.md"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -154,12 +156,16 @@ def samples(tmp_path_factory):
     rows = [[*map(str, row), label] for row, label in zip(values, labels, strict=True)]
     path = tmp_path_factory.mktemp("data") / "samples.csv"
     path.write_text("\n".join(map(",".join, [[*names, "class"], *rows])) + "\n")
+    formula = Atom(names[0], Comparison.ABOVE, 0.0)
+    monitor = compile_formula(formula, [SampledFeature(name, 4, -1, 1) for name in names])
+    trilut.save(monitor.netlist, path.with_suffix(".trilut"))
     return path
 
 
 def as_commands(lines, samples, directory):
     """Return the words of command lines, where OUT is a new directory for each."""
     places = {"NET": str(NET), "GATE": str(GATE), "SAMPLES": str(samples)}
+    places["MONITOR"] = str(samples.with_suffix(".trilut"))
     return [
         [
             places.get(word, word).replace("OUT", str(directory / str(number)))
@@ -189,6 +195,8 @@ WORKING = {
         "eval NET --data SAMPLES --drop 0.5 --control",
         "predict NET SAMPLES",
         "calibrate NET --data SAMPLES --set-coverage 0.5 -o OUT.trilut",
+        "monitor p --features p -o OUT.trilut",
+        "watch MONITOR SAMPLES",
         "trace NET --data SAMPLES",
         "faults NET --data SAMPLES",
         "compare NET NET --random 100",

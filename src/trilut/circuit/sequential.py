@@ -61,10 +61,10 @@ class SequentialNetlist:
         kinds = core.kinds[self.num_inputs : core.num_inputs]
         for state in np.flatnonzero(core.kinds[core.outputs[self.num_outputs :]] != kinds):
             raise NetlistError(f"State {state} is of another kind than its value of the next step")
-        for state, (kind, reset) in enumerate(zip(kinds, self.resets.tolist(), strict=True)):
-            if reset not in Kind(kind).values:
+        for kind in (Kind.BIT, Kind.TRIT):
+            for state in np.flatnonzero((kinds == kind) & ~np.isin(self.resets, kind.values)):
                 raise NetlistError(
-                    f"State {state} has the reset {reset}, expected {Kind(kind).text}"
+                    f"State {state} has the reset {self.resets[state]}, expected {kind.text}"
                 )
         if self.encoder is not None and self.encoder.num_trits != self.num_inputs:
             raise NetlistError(

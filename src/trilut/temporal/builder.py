@@ -47,6 +47,7 @@ class Builder:
     """Makes the gates and states of a circuit with some inputs."""
 
     num_inputs: int
+    _num_states: int = 0
     _made: list[_Gate | _State] = field(default_factory=list)
     _known: dict[_Gate, Signal] = field(default_factory=dict)
     _delays: dict[tuple[Signal, Signal], Signal] = field(default_factory=dict)
@@ -112,16 +113,12 @@ class Builder:
 
     def state(self, reset: Signal) -> Signal:
         """Return a new state; its next value is given by :meth:`remember`."""
-        if len(self._made) > 20 * _MOST_STATES or self.num_states >= _MOST_STATES:
+        self._num_states += 1
+        if self._num_states > _MOST_STATES:
             raise FormulaError(
                 f"The formula needs more than {_MOST_STATES} states, expected a shorter window"
             )
         return self._add(_State(_VALUES[reset]))
-
-    @property
-    def num_states(self) -> int:
-        """Number of states so far."""
-        return sum(isinstance(made, _State) for made in self._made)
 
     def remember(self, state: Signal, value: Signal) -> None:
         """Say what a state is in the next step."""

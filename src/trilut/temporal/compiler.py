@@ -403,5 +403,6 @@ def _reach(formula: Formula) -> int:
 
 def _dual(formula: Window) -> Window:
     """Return the window of which this one is the negation, over the negation."""
-    operator = {Past.HISTORICALLY: Past.ONCE, Future.ALWAYS: Future.EVENTUALLY}[formula.operator]
+    is_past = isinstance(formula.operator, Past)
+    operator = Past.ONCE if is_past else Future.EVENTUALLY
     return Window(operator, formula.lower, formula.upper, Not(formula.right))
