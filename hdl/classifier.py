@@ -30,8 +30,12 @@ from trilut.hdl.options import PORTABLE, HardwareOptions
 from trilut.hdl.plan import LayerPlan, plan_layers
 from trilut.hdl.sums.groupsum import GroupSum, ScoreDifference, TritSum
 from trilut.hdl.sums.plan import Term
+from trilut.hdl.tie import TieArgmax
 
-__all__ = ["Classifier", "StreamClassifier"]
+__all__ = ["AnyArgmax", "Classifier", "StreamClassifier"]
+
+AnyArgmax = Argmax | DifferenceArgmax | TieArgmax
+"""What decides, by what is asked for."""
 
 _ENCODER_SIGNAL = re.compile(r"(?:.*\.)?encoder\.o\[([0-9]+)\]")
 _LAYER_SIGNAL = re.compile(r"(?:.*\.)?layer_([0-9]+)\.([io])\[([0-9]+)\]")
@@ -89,7 +93,8 @@ class Classifier(wiring.Component):
     out_valid, out_ready : :py:`Out(1)`, :py:`In(1)`
         Handshake of the output.
     out_class, out_margin, out_unknown, out_scores, out_certain, out_set : :py:`Out`
-        The decision, as in :func:`decision_layout`, if the netlist has a head. The last three if
+        The decision, as in :func:`decision_layout`, if the netlist has a head. The margin unless
+        the options leave it out, and the last three if
         the options ask for them.
     out_trits : :py:`Out(ArrayLayout(2, len(netlist.outputs)))`
         Dual-rail output trits, if it has none.
@@ -143,14 +148,14 @@ class Classifier(wiring.Component):
         head = netlist.head
         self.interface = Interface(
             input_ports(encoder, netlist.num_inputs, presence=self._has_presence),
-            output_ports(head, len(netlist.outputs), options.head_outputs),
+            output_ports(head, len(netlist.outputs), options.head_outputs, margin=options.margin),
             self.latency,
             margin_port(head) if head is not None and options.margin_port else None,
         )
         super().__init__({**self._input_members(), **self._output_members()})
 
     @property
-    def head_blocks(self) -> tuple[TritSum | None, Argmax | DifferenceArgmax | None]:
+    def head_blocks(self) -> tuple[TritSum | None, AnyArgmax | None]:
         """The sums and the argmax; None if the netlist has no head."""
         return self._sum, self._argmax
 
@@ -225,6 +230,7 @@ class Classifier(wiring.Component):
         return {
             "out_class" if name == "chosen" else f"out_{name}": Out(field.shape)
             for name, field in self._argmax.o.shape()
+            if name != "margin" or self.options.margin
         }
 
     def elaborate(self, platform: object) -> Module:
@@ -316,12 +322,14 @@ class Classifier(wiring.Component):
         ]
         if argmax.margin_port:
             m.d.comb += argmax.abstain_margin.eq(self.abstain_margin)
-        return argmax.o.as_value()
+        if self.options.margin:
+            return argmax.o.as_value()
+        return Cat(argmax.o[name] for name, _ in argmax.o.shape() if name != "margin")
 
 
 def _head_blocks(
     netlist: Netlist, rows: NDArray[np.bool_], wires: NetWires, options: HardwareOptions
-) -> tuple[TritSum | None, Argmax | DifferenceArgmax | None]:
+) -> tuple[TritSum | None, AnyArgmax | None]:
     """Return the sum and the argmax of a netlist with a head."""
     head = netlist.head
     if head is None:
@@ -347,6 +355,9 @@ def _head_blocks(
         input_register=True,
         bounds=options.certain,
     )
+    is_tie = head.abstain_margin == 1 and not (extra or options.margin or options.margin_port)
+    if is_tie:
+        return groupsum, TieArgmax(head, pipeline=pipeline, target=sums)
     argmax = Argmax(head, extra, margin_port=options.margin_port, pipeline=pipeline)
     return groupsum, argmax
 

@@ -21,12 +21,13 @@ from trilut.circuit.kinds import Kind
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
 from trilut.hdl import HardwareOptions
-from trilut.hdl.argmax import Argmax, DifferenceArgmax
-from trilut.hdl.classifier import Classifier
+from trilut.hdl.argmax import DifferenceArgmax
+from trilut.hdl.classifier import AnyArgmax, Classifier
 from trilut.hdl.cover import Cover, num_tables
 from trilut.hdl.plan import LayerPlan
 from trilut.hdl.sums.compressor import FALSE, Adder, Bit, Cell, Chain, NumberBit, Plane, TritAdder
 from trilut.hdl.sums.groupsum import TritSum
+from trilut.hdl.tie import TieArgmax
 
 __all__ = ["PARTS", "Cost", "Estimate", "estimate"]
 
@@ -163,6 +164,8 @@ def estimate(
     pipeline: int = 2,
     certain: bool = False,
     prediction_set: bool = False,
+    presence_bits: bool = True,
+    margin: bool = True,
 ) -> Estimate:
     """Estimate what the hardware of a netlist takes.
 
@@ -174,8 +177,8 @@ def estimate(
         One of :data:`PARTS`.
     pipeline : int
         Layers between registers.
-    certain, prediction_set : bool
-        Whether the design has these ports.
+    certain, prediction_set, presence_bits, margin : bool
+        Whether the design has these ports; see :class:`HardwareOptions`.
 
     Raises
     ------
@@ -188,7 +191,12 @@ def estimate(
         raise ValueError(f"There is no estimate for {part!r}, only for {', '.join(PARTS)}")
     facts = PARTS[part]
     options = HardwareOptions(
-        pipeline=pipeline, sums=facts.sums, certain=certain, prediction_set=prediction_set
+        pipeline=pipeline,
+        sums=facts.sums,
+        certain=certain,
+        prediction_set=prediction_set,
+        presence_bits=presence_bits,
+        margin=margin,
     ).for_netlist(netlist)
     options.check_head(netlist)
     design = Classifier(optimize(netlist).netlist, options)
@@ -208,7 +216,9 @@ def estimate(
     small = facts.paired * (covered.num_held + facts.inner * covered.num_inner)
     logic = round(small + covered.num_whole)
     blocks["layers"] = Cost(logic, layer_ff, covered.depth)
-    blocks["encoder"] = _encoder(design.netlist.encoder, inputs, covered.used, facts)
+    blocks["encoder"] = _encoder(
+        design.netlist.encoder, inputs, covered.used, facts, presence=presence_bits
+    )
     blocks["control"] = Cost(lut=2, ff=design.latency, depth=1)
     return Estimate(
         part, {name: blocks[name] for name in _BLOCKS if name in blocks}, design.latency
@@ -315,8 +325,10 @@ def _cell_tables(cell: Cell, part: Part) -> int:
             return 2
 
 
-def _argmax(argmax: Argmax | DifferenceArgmax, groupsum: TritSum, part: Part) -> Cost:
+def _argmax(argmax: AnyArgmax, groupsum: TritSum, part: Part) -> Cost:
     head, extra = argmax.head, argmax.extra
+    if isinstance(argmax, TieArgmax):
+        return _tie(argmax, part)
     gives_certain, gives_set = HeadOutput.CERTAIN in extra, HeadOutput.SET in extra
     width = max(len(plan.result) for plan in groupsum.plans)
     if isinstance(argmax, DifferenceArgmax):
@@ -346,6 +358,20 @@ def _argmax(argmax: Argmax | DifferenceArgmax, groupsum: TritSum, part: Part) ->
         lut += _chain(width + 2, part) * (1 + count)
         ff += count * width * (1 + argmax.champion_latency) + width + 2 + count * (rest - 1)
     return Cost(round(part.paired * lut), ff, 1)
+
+
+def _tie(argmax: TieArgmax, part: Part) -> Cost:
+    """Return what :class:`TieArgmax` takes: in a match a comparison, an equality and a choice."""
+    width, count = argmax.head.score_bits, len(argmax.head.classes)
+    index = argmax.head.class_bits
+    bits_a_table = 2 if part.sums == "xilinx" else 1
+    positions = _chain(-(-width // bits_a_table), part)
+    equal = num_tables(positions, part.lut_inputs)
+    # The last match leaves no score.
+    choices = (count - 2) * width + (count - 1) * (index / 2 + 1)
+    lut = (count - 1) * (positions + equal) + round(part.paired * choices)
+    ff = argmax.latency // 2 * (width + index) + (count - 1) * (3 * width + 2 + 2 * index)
+    return Cost(lut, ff, 1)
 
 
 def _chain(width: int, part: Part) -> int:
@@ -401,6 +427,8 @@ def _encoder(
     inputs: Mapping[int, tuple[Bit, ...]],
     used: set[Bit],
     part: Part,
+    *,
+    presence: bool,
 ) -> Cost:
     read = [
         (net, plane)
@@ -420,8 +448,11 @@ def _encoder(
         # Zeros at the end of the threshold need not be looked at.
         looked_at = bits - ((threshold & -threshold).bit_length() - 1) if threshold else 0
         # Each plane asks whether the feature is there, too.
-        more = num_tables(looked_at + 1, part.lut_inputs) - 1
-        is_small = looked_at + 1 < part.lut_inputs
+        num_inputs = looked_at + presence
+        if num_inputs == 1:
+            continue
+        more = num_tables(num_inputs, part.lut_inputs) - 1
+        is_small = num_inputs < part.lut_inputs
         lut += num_planes * (part.paired if is_small else 1.0) + _COMPARE * more
         depth = max(depth, math.ceil(math.log(max(looked_at, 1) + 1, part.lut_inputs)))
     for index in {feature for feature, _ in compared}:

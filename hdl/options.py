@@ -65,6 +65,9 @@ class HardwareOptions:
     prediction_set : bool
         Whether a port has the prediction set, a bit for each class. The head must have a margin
         for it.
+    margin : bool
+        Whether the margin comes out. Without it, a circuit that abstains on a tie alone has an
+        argmax of a third.
     margin_port : bool
         Whether a port sets the abstention margin, and not the netlist.
     optimized : bool
@@ -91,6 +94,7 @@ class HardwareOptions:
     scores: bool = False
     certain: bool = False
     prediction_set: bool = False
+    margin: bool = True
     margin_port: bool = False
     optimized: bool = True
     fabric: Fabric = Fabric.TEXT
@@ -123,6 +127,7 @@ class HardwareOptions:
             "--scores": self.scores,
             "--certain": self.certain,
             "--prediction-set": self.prediction_set,
+            "--no-margin": not self.margin,
             "--margin-port": self.margin_port,
         }
         return [flag for flag, is_given in flags.items() if is_given]
@@ -213,6 +218,7 @@ class HardwareOptions:
             "scores": self.scores,
             "certain": self.certain,
             "prediction-set": self.prediction_set,
+            "no-margin": not self.margin,
             "margin-port": self.margin_port,
         }
         yield from (flag for flag, is_given in flags.items() if is_given)

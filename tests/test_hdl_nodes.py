@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Hardware of gates of any inputs."""
 
+import dataclasses
 import re
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from circuits import random_nodes
 
+from trilut import Head
 from trilut.circuit.interface import InputKind
 from trilut.circuit.kinds import Kind
 from trilut.circuit.vectors import BIT, Function, Number
@@ -17,6 +19,7 @@ from trilut.hdl.lookup import CELLS, lookup_text
 from trilut.hdl.options import Fabric
 from trilut.hdl.sums.models import PRIMITIVE_MODELS
 from trilut.hdl.sums.plan import SUM_TARGETS, plan_sum
+from trilut.hdl.tie import TieArgmax
 from trilut.sim import verify_rtl
 from trilut.tools import find_tool
 
@@ -152,3 +155,28 @@ def test_rows_that_cannot_occur_make_simpler_text():
     # [v=+1] and [v=−1] are never both: that one of them is set takes no exclusive-or.
     function = Function((), 0b0110, 0b0111)
     assert list(lookup_text("o", function, ["p", "m"])) == ["  assign o = p | m;"]
+
+
+@pytest.mark.sim
+@pytest.mark.parametrize("target", ["xilinx", pytest.param("ecp5", marks=pytest.mark.slow)])
+def test_argmax_without_a_margin(tmp_path, target):
+    netlist = random_nodes(
+        5, num_inputs=8, num_gates=40, num_outputs=24, num_classes=5, with_encoder=True
+    )
+    head = dataclasses.replace(netlist.head, abstain_margin=1)
+    netlist = dataclasses.replace(netlist, head=head)
+    options = HardwareOptions(sums=target, margin=False, presence_bits=False)
+    design = write_verilog(netlist, tmp_path, options)
+    assert isinstance(design.classifier.head_blocks[1], TieArgmax)
+    assert [port.name for port in design.interface.outputs] == ["out_class", "out_unknown"]
+    vectors = vectors_of(netlist, design, 400)
+    decisions = netlist.classify(netlist.encoder.trits(vectors))
+    assert 20 < decisions.unknown.sum() < 380
+    result = verify_rtl(netlist, design, vectors, out=tmp_path, simulator=SIMULATOR)
+    assert result.passed, result.mismatches
+
+
+def test_a_tie_is_a_margin_of_less_than_one():
+    head = Head(("a", "b", "c"), (2, 2, 2), abstain_margin=3)
+    with pytest.raises(ValueError, match=r"^A tie is a margin below 1, not below 3$"):
+        TieArgmax(head)

@@ -151,6 +151,8 @@ class RtlModel:
         ToolError
             If the design hangs.
         """
+        if not self._interface.has_port("out_margin"):
+            raise NetlistError("The design has no port 'out_margin'; build it with the margin")
         if not self._interface.has_port("out_scores"):
             raise NetlistError("The design has no port 'out_scores'; build it with scores")
         results = self.results(samples)

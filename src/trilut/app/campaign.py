@@ -240,6 +240,7 @@ def _plain(options: HardwareOptions | None) -> HardwareOptions:
         scores=True,
         axi_beat_bits=None,
         presence_bits=True,
+        margin=True,
         margin_port=False,
     )
 

@@ -360,7 +360,11 @@ def input_ports(
 
 
 def output_ports(
-    head: Head | None, num_outputs: int, extra: Collection[HeadOutput] = ()
+    head: Head | None,
+    num_outputs: int,
+    extra: Collection[HeadOutput] = (),
+    *,
+    margin: bool = True,
 ) -> tuple[Port, ...]:
     """Return the ports of a result: a decision and what else is asked for, or trits."""
     if head is None:
@@ -370,6 +374,8 @@ def output_ports(
         "out_margin": (Field(head.margin_bits),),
         "out_unknown": (_WIRE,),
     }
+    if not margin:
+        del fields["out_margin"]
     fields |= {output.port: output.fields(head) for output in HeadOutput if output in extra}
     return tuple(Port(name, Direction.OUTPUT, parts) for name, parts in fields.items())
 

@@ -20,7 +20,7 @@ __all__ = [
 _DEFAULT = HardwareOptions()
 # The name of an option on the command line that is not that of its field.
 _ARGUMENTS = {"input_kind": "input", "axi_beat_bits": "axi"}
-_NEGATED = {"presence_bits": "no_missing", "optimized": "no_optimize"}
+_NEGATED = {"presence_bits": "no_missing", "optimized": "no_optimize", "margin": "no_margin"}
 
 
 def add_pipeline(parser: argparse.ArgumentParser) -> None:
@@ -132,6 +132,11 @@ def add_hardware_options(
     )
     parser.add_argument("--scores", action="store_true", help="a port with the class scores")
     add_trust(parser)
+    parser.add_argument(
+        "--no-margin",
+        action="store_true",
+        help="no port for the margin, which makes the argmax smaller where only a tie abstains",
+    )
     parser.add_argument(
         "--margin-port", action="store_true", help="a port that sets the abstention margin"
     )

@@ -470,18 +470,20 @@ def _wrong_decisions(
     if count == 1:
         # As if the second score were 0 and had no UNKNOWN outputs: the difference has them all.
         scores, unknowns = [scores[0], [FALSE]], [*unknowns, [FALSE]]
-    chosen, margin, unknown = (
-        ports["out_class"],
-        [*ports["out_margin"], FALSE],
-        ports["out_unknown"],
-    )
+    chosen, unknown = ports["out_class"], ports["out_unknown"]
+    abstain_margin = subject.head.abstain_margin
     for index, is_class in enumerate(specification.first_highest(aig, scores)):
         code = aig.all(bit ^ 1 ^ (index >> place & 1) for place, bit in enumerate(chosen))
         yield "The class is wrong", [is_class, code ^ 1]
         # One class at a time: then the solver need not compare all with all.
         others = [score for other, score in enumerate(scores) if other != index]
         expected = specification.margin_over(aig, scores[index], others)
-        yield "The margin is wrong", [is_class, specification.equal(aig, margin, expected) ^ 1]
+        if "out_margin" in ports:
+            margin = [*ports["out_margin"], FALSE]
+            yield "The margin is wrong", [is_class, specification.equal(aig, margin, expected) ^ 1]
+        else:
+            abstains = specification.abstains(aig, expected, limit, abstain_margin)
+            yield "The abstention is wrong", [is_class, aig.differ(unknown[0], abstains)]
         if subject.gives_certain:
             certain = specification.is_certain(aig, index, scores, unknowns)
             wrong = aig.differ(ports["out_certain"][0], certain)
@@ -491,9 +493,11 @@ def _wrong_decisions(
             for other, (got, want) in enumerate(zip(ports["out_set"], members, strict=True)):
                 text = f"Class {other} in the prediction set is wrong"
                 yield text, [is_class, aig.differ(got, want)]
-    # The margin is known to be right by now.
-    abstains = specification.abstains(aig, margin, limit, subject.head.abstain_margin)
-    yield "The abstention is wrong", [aig.differ(unknown[0], abstains)]
+    if "out_margin" in ports:
+        # The margin is known to be right by now.
+        margin = [*ports["out_margin"], FALSE]
+        abstains = specification.abstains(aig, margin, limit, abstain_margin)
+        yield "The abstention is wrong", [aig.differ(unknown[0], abstains)]
     if subject.gives_scores:
         pairs = zip(subject.split(ports["out_scores"], count), scores, strict=True)
         for index, pair in enumerate(pairs):

@@ -43,8 +43,11 @@ def check_structure(subject: Subject) -> int:
 def _check_ports(subject: Subject) -> None:
     """Check that the interface is that of the netlist, and the ports are those of the interface."""
     netlist, interface, main = subject.netlist, subject.interface, subject.main
-    inputs = input_ports(netlist.encoder, netlist.num_inputs)
-    outputs = output_ports(netlist.head, len(netlist.outputs), subject.interface.head_outputs)
+    presence, margin = interface.has_port("in_present"), interface.has_port("out_margin")
+    inputs = input_ports(netlist.encoder, netlist.num_inputs, presence=presence)
+    outputs = output_ports(
+        netlist.head, len(netlist.outputs), interface.head_outputs, margin=margin
+    )
     if (interface.inputs, interface.outputs) != (inputs, outputs):
         raise PipelineError("The interface is not that of the netlist")
     for port in interface.ports:

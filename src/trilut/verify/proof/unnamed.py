@@ -111,7 +111,7 @@ def read_automaton(subject: Subject) -> Automaton:
     if subject.interface.axi is not None or subject.interface.margin is not None:
         raise UnclearError("AXI4-Streams and a port for the margin are not looked at")
     aig, main = Aig(), subject.main
-    inputs = Inputs(aig, subject.netlist)
+    inputs = Inputs(aig, subject.netlist, always_present=subject.always_present)
     in_valid, out_ready = aig.inputs(2)
     registers = {bit: aig.input() for bit in main.registers}
     ports = {**inputs.ports, "in_valid": [in_valid], "out_ready": [out_ready]}

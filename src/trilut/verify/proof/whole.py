@@ -128,9 +128,10 @@ def _expected(
             aig.any(each for index, each in enumerate(chosen) if index >> place & 1)
             for place in range(interface.port("out_class").width)
         ],
-        "out_margin": margin[: interface.port("out_margin").width],
         "out_unknown": [specification.abstains(aig, margin, limit, head.abstain_margin)],
     }
+    if interface.has_port("out_margin"):
+        ports["out_margin"] = margin[: interface.port("out_margin").width]
     if subject.gives_scores:
         ports["out_scores"] = [bit for score in scores for bit in score]
     if subject.gives_certain:
