@@ -135,7 +135,13 @@ def _manifested(path: Path, manifest: Path, netlist: Netlist) -> Design:
             f"has sha256 {made_from[:16]}…, netlist {netlist.name!r} has {digest(netlist)[:16]}…"
         )
     file = manifest.with_name(Path(name).name) if path.is_dir() else path
-    return dataclasses.replace(_design(file, options, netlist), interface=interface)
+    design = _design(file, options, netlist)
+    # Without a port in it, nothing would be said of that port.
+    if dataclasses.replace(design.interface, latency=interface.latency) != interface:
+        raise FormatError(
+            f"Manifest {str(manifest)!r} is damaged: its interface is not that of its options"
+        )
+    return dataclasses.replace(design, interface=interface)
 
 
 def _design(path: Path, options: HardwareOptions, netlist: Netlist) -> Design:

@@ -94,6 +94,29 @@ def test_a_manifest_that_is_something_else(design, change, problem):
     check_refused(design.path, problem.format(path=path))
 
 
+def change_interface(document):
+    document["interface"]["outputs"].pop()
+
+
+def change_options(document):
+    document["options"]["scores"] = True
+
+
+def change_clock(document):
+    document["interface"]["is_combinational"] = True
+
+
+@pytest.mark.parametrize("change", [change_interface, change_options, change_clock])
+def test_ports_that_the_options_do_not_make(design, change):
+    path = design.path.with_suffix(".json")
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+    check_refused(
+        design.path, f"Manifest '{path}' is damaged: its interface is not that of its options"
+    )
+
+
 @pytest.mark.synth
 def test_the_very_file_is_proven(design, tmp_path, capsys):
     save(NET, tmp_path / "net.trilut")

@@ -142,6 +142,15 @@ def test_a_copy_without_a_manifest(tmp_path):
     assert result.sha256 == design.sha256
 
 
+@pytest.mark.synth
+def test_nothing_is_left_behind(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert verify(MINIMUM, HardwareOptions(logic_only=True), levels=["formal"]).passed
+    assert list(tmp_path.iterdir()) == []
+    verify(MINIMUM, HardwareOptions(logic_only=True), levels=["formal"], scratch="kept")
+    assert [path.name for path in (tmp_path / "kept" / "logs").iterdir()] == ["read.log"]
+
+
 COMBINATIONAL = f"""
 module hand(input [3:0] in_trits, output [1:0] out_trits);
   assign out_trits = {GATE};

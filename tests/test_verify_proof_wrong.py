@@ -305,6 +305,11 @@ WIDTHS = {
         r"\1, debug); input debug; \2assign out_unknown = \3 ^ debug;",
         "Port 'debug' is none that the proof knows",
     ),
+    "a result that is not asked for": Edit(
+        r"(module trilut_top\([^)]*)\);", r"\1, out_certain); output out_certain; "
+        "assign out_certain = in_valid;",
+        "Port 'out_certain' is none that the proof knows",
+    ),
     "another name": Edit(
         r"(module trilut_top\([^)]*)\bout_margin\b(.*?output \[2:0\]) out_margin;\s+"
         r"wire (\[2:0\]) out_margin;(.*?)assign out_margin",

@@ -21,6 +21,7 @@ __all__ = [
     "cache_directory",
     "check_nesting",
     "decompress",
+    "keep_logs",
     "make_directory",
     "open_atomically",
     "parse_json",
@@ -260,16 +261,17 @@ def work_directory(parent: Path, *, logs: Path | None = None) -> Iterator[Path]:
         try:
             yield work
             if logs is not None:
-                _keep_logs(work, logs)
+                keep_logs(work, logs)
         except ToolError as error:
             if logs is None and str(work) not in str(error):
                 raise
             kept = logs or parent / "logs"
-            _keep_logs(work, kept)
+            keep_logs(work, kept)
             raise ToolError(str(error).replace(str(work), str(kept))) from error
 
 
-def _keep_logs(work: Path, logs: Path) -> None:
+def keep_logs(work: Path, logs: Path) -> None:
+    """Move all logs of a directory that is about to go."""
     for log in work.rglob("*.log"):
         kept = logs / log.relative_to(work)
         make_directory(kept.parent)

@@ -14,7 +14,7 @@ from trilut.circuit.interface import Vectors, VerilogModule
 from trilut.circuit.netlist import Netlist
 from trilut.errors import ToolError
 from trilut.extras import missing, require
-from trilut.files import work_directory
+from trilut.files import keep_logs, work_directory
 from trilut.hdl import (
     DEFAULT_TARGET,
     PORTABLE,
@@ -76,7 +76,7 @@ def verify(
         :func:`trilut.hdl.read_design`.
     scratch : path, optional
         Where to make files for the tools, which are removed, and ``logs``, which are kept; by
-        default the current directory.
+        default the current directory, where logs stay only if a message names one.
     levels, samples, target, num_random, seed, simulator, progress
         As of :func:`verify_design`.
 
@@ -95,14 +95,15 @@ def verify(
     names = None if levels is None else tuple(levels)
     if rtl is not None and names is not None:
         names = _levels_of_files(names)
-    with work_directory(place, logs=place / "logs") as work:
+    logs = place / "logs"
+    with work_directory(place, logs=logs if scratch else None) as work:
         if progress:
             progress("Verilog")
         if rtl is None:
             design = write_verilog(circuit, work, wanted.for_part(sums))
         else:
             design = read_design(rtl, circuit, wanted, latency=latency, clocked=clocked, sums=sums)
-        return verify_design(
+        result = verify_design(
             design,
             levels=names,
             samples=samples,
@@ -111,9 +112,12 @@ def verify(
             seed=seed,
             simulator=simulator,
             work=work,
-            logs=place / "logs",
+            logs=logs,
             progress=progress,
         )
+        if any(str(logs) in level.verdict for level in result.levels):
+            keep_logs(work, logs)
+    return result
 
 
 def _levels_of_files(names: tuple[str, ...]) -> tuple[str, ...]:
