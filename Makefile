@@ -28,7 +28,7 @@ help:
 	@echo "  bench-trust     that, certain answers, tolerance, guaranteed risk, and their LUTs (hours; it can be interrupted)"
 	@echo "  bench-tables    tables beside gradient boosting and trees as circuits (hours; it can be interrupted)"
 	@echo "  bench-verification  vectors a second through the RTL, and the time of a proof"
-	@echo "  bench-mutants   mistakes of every kind in three designs: what simulation and proof see (hours)"
+	@echo "  bench-mutants   mistakes of every kind in three designs: what simulation and proof see (an hour; it goes on where it stopped)"
 	@echo "  bench-c         instructions and code size of exported C, with valgrind and cross compilers (minutes)"
 	@echo "  bench-peripheral  cells and frequency of a design on a bus (minutes)"
 	@echo "  bench-peers     other projects, installed with PyTorch in build/peers (gigabytes)"
@@ -149,8 +149,7 @@ bench-verification: $(STAMP)
 	$(BIN)/python benchmarks/verification.py
 
 bench-mutants: $(STAMP)
-	@mkdir -p build
-	$(BIN)/python benchmarks/mutants.py --json build/bench-mutants.json
+	$(BIN)/python benchmarks/mutants.py
 
 bench-c: $(STAMP)
 	@mkdir -p build

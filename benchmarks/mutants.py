@@ -6,7 +6,7 @@ weakness of a level. Every result is kept at once in a file, ``docs/mutant-resul
 ``--json`` names another, and what is there is not tried again: ``--json FILE`` with a new file
 starts from nothing.
 
-Run: python benchmarks/mutants.py [--count 20] [--seeds 5] [--only NAME] [--json FILE]
+Run: python benchmarks/mutants.py [--count 18] [--seeds 5] [--only NAME] [--json FILE]
 """
 
 import argparse
@@ -44,7 +44,7 @@ DESIGNS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", metavar="N", type=int, default=20)
+    parser.add_argument("--count", metavar="N", type=int, default=18)
     parser.add_argument("--seeds", metavar="N", type=int, default=5)
     parser.add_argument("--only", metavar="NAME", choices=DESIGNS)
     parser.add_argument("--json", metavar="FILE", type=Path, default=RESULTS)

@@ -5,6 +5,7 @@ with pauses and resets. Builds are those of Verilator and the C++ compiler. All 
 of TriLUT and of the tools that it starts, so that they can be compared on a shared machine.
 
 Run: python benchmarks/verification.py [NET.trilut ...]; by default two netlists of the tests
+     python benchmarks/verification.py --proof [--axi 32] [--margin-port] [NET.trilut ...]
 """
 
 import argparse
@@ -71,11 +72,44 @@ def measure(path: Path, target: str) -> list[str]:
     ]
 
 
+def measure_proof(path: Path, options: HardwareOptions) -> list[str]:
+    """Prove a design, and return what TriLUT and the tools that it started took for it."""
+    net = load(path)
+    with tempfile.TemporaryDirectory() as scratch:
+        work = Path(scratch)
+        own, tools = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        design = write_verilog(net, work, options)
+        proof = prove_design(net, design, work)
+        assert proof.passed, proof.objection
+        after = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    own_seconds, tool_seconds = (
+        later.ru_utime + later.ru_stime - before.ru_utime - before.ru_stime
+        for before, later in zip((own, tools), after, strict=True)
+    )
+    return [
+        path.parent.name if path.stem == "net" else path.stem,
+        f"{net.num_gates:,}",
+        f"{len(net.outputs):,}",
+        f"{own_seconds:.1f} + {tool_seconds:.1f}",
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("nets", metavar="NET", type=Path, nargs="*", default=SMALL)
     parser.add_argument("--sums", metavar="KIND", default="ecp5", help="what sums are made of")
+    parser.add_argument("--proof", action="store_true", help="prove, and simulate nothing")
+    parser.add_argument("--axi", metavar="BITS", type=int, help="AXI4-Streams; with --proof")
+    parser.add_argument("--margin-port", action="store_true", help="with --proof")
     args = parser.parse_args()
+    if args.proof:
+        options = HardwareOptions(
+            sums=args.sums, axi_beat_bits=args.axi, margin_port=args.margin_port
+        )
+        print("| netlist | gates | outputs | RTL proven, s + Yosys, s |\n|---|---|---|---|")
+        for path in args.nets:
+            print(f"| {' | '.join(measure_proof(path, options))} |", flush=True)
+        return
     print(
         "| netlist | gates | callable, vectors/s | its build, s "
         "| cocotb, vectors/s | its build, s | proof, s |\n|---|---|---|---|---|---|---|"
