@@ -250,9 +250,9 @@ def faults_seen(
 
     found = seen(job, model, selects)
     for level in _levels_to_start_with(simulator, model, design.interface):
-        found |= seen(
-            *_first_vectors(job, model), [each for each in selects if not found[each]], level
-        )
+        # One at a time: what registers hold behind another fault is not what they start with.
+        for each in [select for select in selects if not found[select]]:
+            found |= seen(*_first_vectors(job, model), [each], level)
     return [found[each] for each in selects]
 
 
