@@ -5,7 +5,7 @@ from commandline import fails
 
 from trilut import load, sim
 from trilut.cli import main
-from trilut.errors import FormatError, NetlistError
+from trilut.errors import FormatError
 from trilut.interchange import export_netlist, gates_alone, import_netlist
 from trilut.interchange.aiger import read_aiger
 from trilut.interchange.blif import read_blif
@@ -42,14 +42,22 @@ def test_bits_come_back_as_bits(language, optimized, tmp_path):
     assert np.array_equal(back.evaluate(inputs), netlist.evaluate(inputs))
 
 
-def test_gates_of_other_shapes_are_refused(tmp_path):
-    netlist = random_nodes(1, num_inputs=8, num_gates=30, num_outputs=9)
-    with pytest.raises(
-        NetlistError,
-        match=r"^Netlist 'net' has other gates than two-input gates of one valence, "
-        r"and AIGER is written for these alone$",
-    ):
-        export_netlist(netlist, tmp_path, "aiger")
+def test_gates_of_six_bits_come_back_as_bits(tmp_path):
+    netlist = random_nodes(
+        1, num_inputs=8, num_gates=30, num_outputs=9, shapes=("bbbbbb", "bbb", "tt")
+    )
+    (path,) = export_netlist(netlist, tmp_path, "aiger")
+    back = import_netlist(path)
+    inputs = np.random.default_rng(0).choice([-1, 1], (200, 8)).astype(np.int8)
+    # A trit comes back as its two wires.
+    bits = [inputs[:, [net]] * sign for net in range(8) for sign in (1, -1)[: 2 - net % 2]]
+    kinds = netlist.kinds[netlist.outputs]
+    ends = np.cumsum(kinds - 1)
+    found = back.evaluate(np.concatenate(bits, axis=1))
+    expected = netlist.evaluate(inputs)
+    assert np.array_equal(found[:, ends - kinds + 1] == 1, expected == 1)
+    is_trit = kinds == 3
+    assert np.array_equal(found[:, ends[is_trit] - 1] == 1, expected[:, is_trit] == -1)
 
 
 def test_constants_inverted_inputs_and_equal_outputs():

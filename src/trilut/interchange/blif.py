@@ -9,15 +9,17 @@ What is read is BLIF of one model, ``.inputs``, ``.outputs`` and ``.names``: com
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from trilut.circuit.kinds import levels_of
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.reach import ternary_tables
+from trilut.circuit.wires import NO_WIRE, lower
 from trilut.errors import FormatError
-from trilut.interchange.logic import Logic
+from trilut.interchange.logic import Logic, wire_names
 from trilut.text import cut
 from trilut.verify.proof.aig import TRUE, Aig, Literal
 
@@ -27,7 +29,13 @@ _RAILS = (("p", 1), ("m", -1))
 
 
 def to_blif(netlist: Netlist, *, model: str = "trilut") -> str:
-    """Write the gates as BLIF over dual-rail bits; illegal input codes give 0."""
+    """Write the gates as BLIF over dual-rail bits; illegal input codes give 0.
+
+    In a circuit of other than two-input gates a bit is one bit, ``n7``, and what a code that is
+    illegal gives is free.
+    """
+    if not netlist.is_two_input:
+        return _wires_to_blif(netlist, model)
     nets = range(netlist.num_inputs)
     inputs = [f"n{net}_{rail}" for net in nets for rail, _ in _RAILS]
     outputs = [f"o{index}_{rail}" for index in range(len(netlist.outputs)) for rail, _ in _RAILS]
@@ -47,29 +55,53 @@ def to_blif(netlist: Netlist, *, model: str = "trilut") -> str:
     return "\n".join([*lines, ".end", ""])
 
 
-def to_blif_mv(netlist: Netlist, *, model: str = "trilut") -> str:
-    """Write the gates as BLIF-MV, one variable of ``valence`` values a net."""
-    inputs = [f"n{net}" for net in range(netlist.num_inputs)]
-    outputs = [f"o{index}" for index in range(len(netlist.outputs))]
-    lines = [f".model {model}", *_wrapped(".inputs", inputs), *_wrapped(".outputs", outputs)]
-    names = [*(f"n{net}" for net in range(netlist.num_nets)), *outputs]
-    lines += [f".mv {name} {netlist.valence}" for name in names]
-    levels = _levels(netlist.table, netlist.valence)
-    for gate, table in enumerate(levels.tolist()):
-        a, b = int(netlist.a[gate]), int(netlist.b[gate])
-        lines.append(f".table n{a} n{b} -> n{netlist.num_inputs + gate}")
+def _wires_to_blif(netlist: Netlist, model: str) -> str:
+    wires = lower(netlist)
+    kinds = netlist.kinds.tolist()
+    names = [name for net, kind in enumerate(kinds) for name in wire_names(f"n{net}", kind)]
+    outputs = [
+        (names[wire], name)
+        for index, net in enumerate(netlist.outputs.tolist())
+        for wire, name in zip(wires.of(net), wire_names(f"o{index}", kinds[net]), strict=True)
+    ]
+    lines = [f".model {model}", *_wrapped(".inputs", names[: wires.num_input_wires])]
+    lines += _wrapped(".outputs", [name for _, name in outputs])
+    driven = names[wires.num_input_wires :]
+    for own, sources, on in zip(driven, wires.inputs.tolist(), wires.on.tolist(), strict=True):
+        read = [names[wire] for wire in sources if wire != NO_WIRE] if on else []
+        lines.append(" ".join([".names", *read, own]))
+        rows = [row for row in range(1 << len(read)) if on >> row & 1]
         lines += [
-            f"{row // netlist.valence} {row % netlist.valence} {level}"
-            for row, level in enumerate(table)
+            "".join(str(row >> place & 1) for place in range(len(read))) + " 1" for row in rows
         ]
-    for index, net in enumerate(netlist.outputs.tolist()):
-        lines.append(f".table n{net} -> o{index}")
-        lines += [f"{level} {level}" for level in range(netlist.valence)]
+    for source, name in outputs:
+        lines += [f".names {source} {name}", "1 1"]
     return "\n".join([*lines, ".end", ""])
 
 
-def _levels(values: NDArray[np.int8], valence: int) -> NDArray[np.int8]:
-    return (values + 1) // (2 // (valence - 1))
+def to_blif_mv(netlist: Netlist, *, model: str = "trilut") -> str:
+    """Write the gates as BLIF-MV, one variable of two or three values a net."""
+    inputs = [f"n{net}" for net in range(netlist.num_inputs)]
+    outputs = [f"o{index}" for index in range(len(netlist.outputs))]
+    lines = [f".model {model}", *_wrapped(".inputs", inputs), *_wrapped(".outputs", outputs)]
+    kinds = netlist.kinds.tolist()
+    lines += [f".mv n{net} {kind}" for net, kind in enumerate(kinds)]
+    lines += [
+        f".mv {name} {kinds[net]}"
+        for name, net in zip(outputs, netlist.outputs.tolist(), strict=True)
+    ]
+    for gate, table in enumerate(netlist.table):
+        own, sources = netlist.num_inputs + gate, netlist.reads(gate)
+        lines.append(f".table {' '.join(f'n{net}' for net in sources)} -> n{own}")
+        rows = product(*(range(kinds[net]) for net in sources))
+        levels = levels_of(table, kinds[own]).tolist()
+        lines += [
+            f"{' '.join(map(str, row))} {level}" for row, level in zip(rows, levels, strict=False)
+        ]
+    for index, net in enumerate(netlist.outputs.tolist()):
+        lines.append(f".table n{net} -> o{index}")
+        lines += [f"{level} {level}" for level in range(kinds[net])]
+    return "\n".join([*lines, ".end", ""])
 
 
 def _code(row: int) -> str:

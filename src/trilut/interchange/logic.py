@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from trilut.circuit.encoder import Encoder, Feature
+from trilut.circuit.kinds import Kind
 from trilut.circuit.netlist import Netlist
-from trilut.errors import NetlistError
-from trilut.sim.engines.planes import kernels
+from trilut.circuit.wires import NO_WIRE, lower
+from trilut.sim.engines.planes import kernels, lut
 from trilut.sim.engines.program import NO_PLANE, Program
 from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
 
-__all__ = ["Logic", "bit_encoder", "different", "logic_of", "netlist_of"]
+__all__ = ["Logic", "bit_encoder", "different", "logic_of", "netlist_of", "wire_names"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,22 +120,41 @@ class _Wire:
         return _Wire(self.graph, self.literal ^ 1)
 
 
+def wire_names(net: int | str, kind: int) -> list[str]:
+    """Return the names of a bit, ``n7``, or of a trit's plus and minus, ``n7_p`` and ``n7_m``."""
+    return [str(net)] if kind == Kind.BIT else [f"{net}_p", f"{net}_m"]
+
+
+def _logic_of_wires(netlist: Netlist) -> Logic:
+    wires = lower(netlist)
+    graph = Aig()
+    kinds = netlist.kinds.tolist()
+    names = [
+        name for net in range(netlist.num_inputs) for name in wire_names(f"n{net}", kinds[net])
+    ]
+    inputs = {name: graph.input() for name in names}
+    literals = [_Wire(graph, literal) for literal in inputs.values()]
+    constants = _Wire(graph, FALSE), _Wire(graph, TRUE)
+    for sources, on in zip(wires.inputs.tolist(), wires.on.tolist(), strict=True):
+        read = [literals[wire] for wire in sources if wire != NO_WIRE]
+        table = [constants[on >> row & 1] for row in range(1 << len(read))]
+        literals.append(lut(table.__getitem__, read))
+    outputs = {
+        name: literals[wire].literal
+        for number, net in enumerate(netlist.outputs.tolist())
+        for name, wire in zip(wire_names(f"o{number}", kinds[net]), wires.of(net), strict=True)
+    }
+    return Logic(graph, inputs, outputs)
+
+
 def logic_of(netlist: Netlist) -> Logic:
-    """Return the gates of a netlist as logic, by the simulator's program.
+    """Return the gates of a netlist without scores as logic.
 
     Bits are ``n7`` and ``o0``; a trit is the two bits of its dual-rail code, ``n7_p`` ([v = +1])
-    and ``n7_m`` ([v = −1]).
-
-    Raises
-    ------
-    NetlistError
-        If there are other gates than two-input gates of one valence.
+    and ``n7_m`` ([v = −1]). Two-input gates are what the simulator's program makes of them.
     """
     if not netlist.is_two_input:
-        raise NetlistError(
-            f"Netlist {netlist.name!r} has other gates than two-input gates of one valence, "
-            "and AIGER is written for these alone"
-        )
+        return _logic_of_wires(netlist)
     program = Program.of(netlist)
     rails = ("",) if program.planes_per_net == 1 else ("_p", "_m")
     graph = Aig()
