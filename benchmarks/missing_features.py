@@ -70,7 +70,7 @@ def measure(
     todo = [kind for kind in kinds if kept.find("missing", name, seed, str(kind)) is None]
     if not todo:
         return
-    dataset = load_set(name, seed, directory)
+    dataset = load_set(name, seed)
     for kind in todo:
         netlist = circuit(name, dataset, seed, kind, directory, quick=quick)
         fill = median(dataset) if kind.filled else None

@@ -81,7 +81,7 @@ def main() -> None:
         if part == "hardware" and (seed or kind != KINDS[0]):
             continue
         if kept.find(part, name, seed, str(kind)) is None:
-            dataset = load_set(name, seed, directory)
+            dataset = load_set(name, seed)
             netlist = circuit(name, dataset, seed, kind, directory, quick=args.quick)
             result = MEASURES[part](netlist, dataset, args.quick)
             kept.add(part, name, seed, str(kind), result)

@@ -111,10 +111,10 @@ class Kept:
         write_atomically(self._path, json.dumps(rows, indent=1, sort_keys=True) + "\n")
 
 
-def load_set(name: str, seed: int, directory: Path) -> Dataset:
+def load_set(name: str, seed: int) -> Dataset:
     """Return a data set, split by seed."""
     if name in TABLES:
-        return load_table(name, seed, make_directory(directory))
+        return load_table(name, seed)
     return load_dataset(name, seed=seed)
 
 

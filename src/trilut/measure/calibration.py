@@ -111,8 +111,8 @@ def probability_of_fewer(errors: int, samples: int, risk: float) -> float:
     if errors >= samples or risk >= 1:
         return float(errors >= samples)
     count = np.arange(errors + 1)
-    logs = np.array([math.lgamma(each + 1) for each in range(samples + 1)])
-    terms = logs[samples] - logs[count] - logs[samples - count]
+    ways = [math.lgamma(each + 1) + math.lgamma(samples - each + 1) for each in range(errors + 1)]
+    terms = math.lgamma(samples + 1) - np.array(ways)
     terms += count * math.log(risk) + (samples - count) * math.log1p(-risk)
     highest = terms.max()
     return float(min(1.0, math.exp(highest) * np.exp(terms - highest).sum()))
