@@ -18,6 +18,7 @@ from trilut.circuit.interface import (
 )
 from trilut.circuit.kinds import Kind
 from trilut.circuit.monotone import project
+from trilut.circuit.shapes import row_values
 
 
 def random_netlist(
@@ -95,6 +96,11 @@ def random_nodes(
         encoder=_mixed_encoder(seed, kinds[:num_inputs]) if with_encoder else None,
         head=_head(num_classes, num_outputs, 7 if scores else 1) if num_classes else None,
     )
+
+
+def all_trits(netlist: Netlist) -> NDArray[np.int8]:
+    """Return every input [sample, input] of a netlist without looking at its encoder."""
+    return row_values(netlist.kinds[: netlist.num_inputs].tolist())
 
 
 def padded(rows: Sequence[Sequence[int]], fill: int) -> NDArray[np.int64]:

@@ -1,17 +1,10 @@
-import itertools
-
 import numpy as np
 import pytest
-from circuits import padded, random_netlist, random_nodes
+from circuits import all_trits, padded, random_netlist, random_nodes
 
 from trilut import Head, Netlist
 from trilut.circuit.kinds import Kind
 from trilut.circuit.optimize import optimize
-
-
-def all_trits(netlist):
-    kinds = [Kind(kind) for kind in netlist.kinds[: netlist.num_inputs]]
-    return np.array(list(itertools.product(*(kind.values for kind in kinds))), dtype=np.int8)
 
 
 @pytest.mark.parametrize("scores", [False, True])

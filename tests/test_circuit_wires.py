@@ -1,17 +1,10 @@
-import itertools
-
 import numpy as np
 import pytest
-from circuits import random_netlist, random_nodes
+from circuits import all_trits, random_netlist, random_nodes
 
 from trilut import Head, Netlist
 from trilut.circuit.kinds import Kind
 from trilut.circuit.wires import NO_WIRE, lower
-
-
-def all_trits(netlist):
-    kinds = [Kind(kind) for kind in netlist.kinds[: netlist.num_inputs]]
-    return np.array(list(itertools.product(*(kind.values for kind in kinds))), dtype=np.int8)
 
 
 def wire_bits(netlist, wires, values):

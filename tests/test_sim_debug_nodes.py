@@ -3,7 +3,7 @@ import re
 
 import numpy as np
 import pytest
-from circuits import padded, random_nodes
+from circuits import all_trits, padded, random_nodes
 
 from trilut import NetlistError, sim
 from trilut.circuit.kinds import Kind
@@ -20,11 +20,6 @@ def nodes(seed, **settings):
     return random_nodes(
         seed, **{"num_inputs": 5, "num_gates": 15, "num_outputs": 4, "num_classes": 2, **settings}
     )
-
-
-def all_trits(netlist):
-    kinds = [Kind(kind) for kind in netlist.kinds[: netlist.num_inputs]]
-    return np.array(list(itertools.product(*(kind.values for kind in kinds))), dtype=np.int8)
 
 
 @pytest.mark.parametrize("scores", [False, True])
