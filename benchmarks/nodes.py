@@ -1,6 +1,7 @@
 """What one layer of gates of bits takes, mapped, with everything from the pixels to the class.
 
-Usage: python benchmarks/nodes.py [--target xc7] [--bits 6] [--random] [--pipeline 2] GATES …
+Usage: python benchmarks/nodes.py [--target xc7] [--bits 6] [--random] [--pipeline 2] [--no-margin]
+       GATES …
 
 Networks of 784 inputs of one bit and ten classes whose gates read six bits each, or as many as
 --bits says. Their tables are noisy thresholds, which take as much as trained ones where a table is
@@ -63,6 +64,7 @@ def main() -> None:
     parser.add_argument("--bits", type=int, default=6)
     parser.add_argument("--random", action="store_true")
     parser.add_argument("--pipeline", type=int, default=2)
+    parser.add_argument("--no-margin", action="store_true")
     args = parser.parse_args()
     target = load_target(args.target)
     part = next((part for part in PARTS if args.target.startswith(part)), None)
@@ -70,8 +72,9 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|---|")
     for num_gates in args.gates:
         netlist = network(num_gates, args.bits, random=args.random)
-        guess = estimate(netlist, part, pipeline=args.pipeline).lut if part else "–"
-        options = HardwareOptions(sums=target.sums, pipeline=args.pipeline, presence_bits=False)
+        ports = {"presence_bits": False, "margin": not args.no_margin}
+        guess = estimate(netlist, part, pipeline=args.pipeline, **ports).lut if part else "–"
+        options = HardwareOptions(sums=target.sums, pipeline=args.pipeline, **ports)
         with tempfile.TemporaryDirectory() as work:
             design = write_verilog(netlist, Path(work), options)
             result = synthesize(
