@@ -10,7 +10,8 @@ from trilut.circuit.kinds import Kind
 from trilut.circuit.monotone import check_monotone
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
-from trilut.measure.evaluation import untrained
+from trilut.data import Split
+from trilut.measure.evaluation import evaluate_split, untrained
 from trilut.report.drawing import net_weights
 from trilut.report.summary import netlist_facts, netlist_rows
 from trilut.sim.faults import FaultModel, NetFault, all_faults, fault_effects, inject
@@ -104,6 +105,14 @@ def test_scores_are_not_certain():
     )
     with pytest.raises(NetlistError, match=message):
         check_monotone(nodes(0, scores=True))
+
+
+def test_a_score_of_0_is_not_unknown():
+    net = nodes(0, scores=True, with_encoder=True)
+    samples = np.random.default_rng(0).integers(0, 60, (50, 2)).astype(np.float64)
+    assert np.any(net.evaluate(net.encoder.encode(samples)) == 0)
+    split = Split(samples, np.zeros(50, dtype=np.int64))
+    assert evaluate_split(net, split).unknown == 0
 
 
 def test_weights_of_nets_add_up():

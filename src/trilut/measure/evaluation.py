@@ -192,7 +192,10 @@ def evaluate_split(netlist: Netlist, split: Split, *, engine: str = "fast") -> E
         accuracy=accuracy(decisions, split.y),
         accuracy_at_90=accuracy_at_coverage(decisions, split.y, 0.9),
         accuracy_at_50=accuracy_at_coverage(decisions, split.y, 0.5),
-        unknown=unknown_fraction(outputs),
+        # A score of 0 is a number like others.
+        unknown=unknown_fraction(
+            np.where(netlist.kinds[netlist.outputs] == Kind.SCORE, np.int8(1), outputs)
+        ),
         abstained=abstained_fraction(decisions),
         ceiling=encoding_ceiling(trits, split.y),
         coverage_area=coverage_area(decisions, split.y),
