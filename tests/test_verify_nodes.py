@@ -1,13 +1,18 @@
 """Proofs of circuits of bits, trits and scores, and of gates of any wires."""
 
+import dataclasses
+import re
+
 import numpy as np
 import pytest
 from circuits import random_nodes
 
 from trilut.circuit.kinds import Kind
+from trilut.hdl import HardwareOptions, write_verilog
 from trilut.verify.proof import specification
 from trilut.verify.proof.aig import Aig
 from trilut.verify.proof.codes import CodeError, find_code
+from trilut.verify.proof.formal import prove_design
 from trilut.verify.proof.inputs import Inputs, read_bits, read_integer
 from trilut.verify.proof.sweep import Sweeper
 
@@ -68,3 +73,69 @@ def test_a_word_for_two_values_is_no_code(wrong):
     with pytest.raises(CodeError) as caught:
         code_of(wrong)
     assert len(caught.value.examples) == 2
+
+
+CIRCUITS = {
+    "trits and bits leave": {"with_encoder": True},
+    "difference of scores": {"num_classes": 2, "scores": True},
+    "scores": {"num_classes": 3, "scores": True, "with_encoder": True},
+    "bits and trits": {"num_classes": 3, "with_encoder": True},
+}
+
+
+def circuit(title, seed=0):
+    return random_nodes(seed, num_inputs=7, num_gates=26, num_outputs=9, **CIRCUITS[title])
+
+
+def proof_of(net, wrong, directory, **options):
+    return prove_design(net, write_verilog(wrong, directory, HardwareOptions(**options)), directory)
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize(
+    ("title", "sums"),
+    [*((title, "generic") for title in CIRCUITS), ("scores", "xilinx"), ("bits and trits", "ecp5")],
+)
+def test_designs_are_proven(title, sums, tmp_path):
+    net = circuit(title)
+    proof = proof_of(net, net, tmp_path, sums=sums)
+    assert proof.passed, proof.objection
+    if net.head is not None:
+        # By names: large designs are not proven otherwise.
+        names = ["structure", "handshake", "gates", "sums", "decision", "latency"]
+        assert list(proof.proven) == names
+
+
+@pytest.mark.synth
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
+@pytest.mark.parametrize("title", CIRCUITS)
+def test_designs_of_other_tables_are_refused(title, seed, tmp_path):
+    net = circuit(title)
+    rng = np.random.default_rng(seed)
+    table = net.table.copy()
+    # What the outputs read last is rarely hidden: any row of an output will do.
+    gates = net.outputs[net.outputs >= net.num_inputs] - net.num_inputs
+    for gate in gates:
+        rows, kind = net.num_rows[gate], Kind(net.kinds[net.num_inputs + gate])
+        row = rng.integers(rows)
+        others = [value for value in kind.values if value != table[gate, row] and abs(value) < 8]
+        table[gate, row] = rng.choice(others)
+    wrong = dataclasses.replace(net, table=table)
+    proof = proof_of(net, wrong, tmp_path)
+    assert not proof.passed
+    assert not proof.is_open
+
+
+@pytest.mark.synth
+def test_the_witness_names_a_gate_of_any_wires(tmp_path):
+    net = circuit("bits and trits")
+    gate = int(net.outputs[net.outputs >= net.num_inputs][0]) - net.num_inputs
+    table = net.table.copy()
+    table[gate] = -table[gate]
+    proof = proof_of(net, dataclasses.replace(net, table=table), tmp_path)
+    assert re.fullmatch(r"Output \d of the gates is wrong", proof.objection)
+    assert re.search(
+        r"; first different net: layer \d+, neuron \d+, a (bit|trit) of (net \d+, )+is "
+        r"[+-]\d and not [+-]\d$",
+        proof.counterexample.text,
+    )

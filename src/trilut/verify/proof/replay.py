@@ -23,7 +23,7 @@ def explain(subject: Subject, fabric: Fabric, inputs: Mapping[Literal, bool]) ->
     vector = fabric.inputs.vector(values, 0)
     trits = fabric.inputs.encoded(vector)
 
-    def neuron(layer: str, number: int) -> int | None:
+    def neuron(layer: str, number: int) -> list[int] | None:
         return _neuron(subject, fabric, values, f"{layer}.neuron_{number}")
 
     return Witness(
@@ -85,12 +85,11 @@ def _margin(subject: Subject) -> list[Literal]:
     return [TRUE if margin >> place & 1 else FALSE for place in range(subject.margin_bits)]
 
 
-def _neuron(subject: Subject, fabric: Fabric, values: Words, name: str) -> int | None:
+def _neuron(subject: Subject, fabric: Fabric, values: Words, name: str) -> list[int] | None:
     bits = subject.main.nets.get(f"classifier.{name}" if subject.has_loader else name)
-    if bits is None or len(bits) != 2 or not all(fabric.pipeline.is_known(bit) for bit in bits):
+    if bits is None or not all(fabric.pipeline.is_known(bit) for bit in bits):
         return None
-    minus, plus = read_bits(values, fabric.pipeline.literals(bits), 0)
-    return 2 if minus and plus else plus - minus
+    return read_bits(values, fabric.pipeline.literals(bits), 0)
 
 
 def result_of(ports: Mapping[str, Sequence[int]]) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """Witnesses against a design: an input, what should come out and what does, and where it starts."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,9 +8,12 @@ from numpy.typing import NDArray
 
 from trilut.circuit.gates import gate_id, gate_name
 from trilut.circuit.interface import LIST_PORTS, result_values
+from trilut.circuit.kinds import NO_NET, Kind
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
-from trilut.circuit.reach import level_gates
+from trilut.circuit.reach import level_gates, reachable_rows
+from trilut.circuit.vectors import NetWires
+from trilut.verify.proof.inputs import read_integer
 
 __all__ = ["Witness", "first_difference", "reference"]
 
@@ -66,7 +69,7 @@ def reference(
 
 
 def first_difference(
-    netlist: Netlist, trits: NDArray[np.int8], read: Callable[[str, int], int | None]
+    netlist: Netlist, trits: NDArray[np.int8], read: Callable[[str, int], Sequence[int] | None]
 ) -> str:
     """Name the first net of a design that has another value than in the optimised circuit.
 
@@ -75,25 +78,43 @@ def first_difference(
     trits : int8 array [1, input]
         The inputs.
     read : callable
-        Gives the value of a neuron of the design by the name of its layer and its number there;
-        None if the design has no such wire any more, and 2 for the illegal code.
+        Gives the wires of a neuron of the design by the name of its layer and its number there;
+        None if the design has no such wires any more.
     """
     circuit = optimize(netlist).netlist
     values = circuit.values(trits)[0]
+    wires = NetWires(circuit, reachable_rows(circuit))
     for level, gates in enumerate(level_gates(circuit), start=1):
         for neuron, gate in enumerate(gates.tolist()):
-            got = read(f"layer_{level}", neuron)
-            want = int(values[circuit.num_inputs + gate])
-            if got is not None and got != want:
-                shown = "the illegal code" if got == 2 else f"{got:+d}"
+            net = circuit.num_inputs + gate
+            bits = read(f"layer_{level}", neuron)
+            want = f"{values[net]:+d}"
+            got = want if bits is None else _shown(wires, net, bits)
+            if got != want:
                 return (
                     f"first different net: layer {level}, neuron {neuron}, "
-                    f"{_name(circuit, gate)} is {shown} and not {want:+d}"
+                    f"{_name(circuit, gate)} is {got} and not {want}"
                 )
     return "all gates agree: encoder, sums or decision differ"
 
 
+def _shown(wires: NetWires, net: int, bits: Sequence[int]) -> str:
+    """Return what the wires of a net stand for."""
+    number = wires.number(net)
+    if len(bits) != wires.num_wires[net]:
+        return f"{len(bits)} wires"
+    if number is not None:
+        return f"{number.base + (read_integer(bits, signed=False) << number.shift):+d}"
+    minus, plus = bits
+    return "the illegal code" if minus and plus else f"{plus - minus:+d}"
+
+
 def _name(circuit: Netlist, gate: int) -> str:
+    sources = circuit.sources[gate]
+    nets = ", ".join(f"net {net}" for net in sources[sources != NO_NET])
+    if not circuit.is_two_input:
+        kind = Kind(circuit.kinds[circuit.num_inputs + gate]).name.lower()
+        return f"a {kind} of {nets},"
     number = int(gate_id(circuit.table[gate : gate + 1], circuit.valence)[0])
     name = (gate_name(number) if circuit.valence == 3 else None) or f"gate_{number}"
-    return f"{name}(net {circuit.a[gate]}, net {circuit.b[gate]})"
+    return f"{name}({nets})"
