@@ -6,17 +6,24 @@ The format is specified in ``docs/netlist-format.md`` and ``netlist.schema.json`
 import gzip
 import hashlib
 import json
-import math
-import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trilut.circuit.document import (
+    elements,
+    integer,
+    integers,
+    member,
+    most_values,
+    number,
+    parse_document,
+    short,
+)
 from trilut.circuit.encoder import Encoder, Feature
 from trilut.circuit.gates import gate_id, gate_table, num_gates
 from trilut.circuit.head import Head
@@ -31,7 +38,7 @@ from trilut.circuit.limits import (
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.sequential import SequentialNetlist
 from trilut.errors import FormatError, NetlistError
-from trilut.files import check_nesting, decompress, read_bytes, write_atomically
+from trilut.files import decompress, read_bytes, write_atomically
 
 __all__ = [
     "FORMAT",
@@ -59,9 +66,6 @@ _MAX_ROWS = 1 << MAX_WIRES
 
 _Integer = TypeVar("_Integer", np.int8, np.int64)
 _Circuit = TypeVar("_Circuit", Netlist, Netlist | SequentialNetlist)
-
-# Where half of a character could be: in an escape, or in the text itself.
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 
 
 def dumps(netlist: Netlist | SequentialNetlist) -> str:
@@ -148,7 +152,7 @@ def save(netlist: Netlist | SequentialNetlist, path: str | Path) -> None:
     path = Path(path)
     text = dumps(netlist)
     data = text.encode()
-    if len(data) > MAX_BYTES or _most_values(text) > MAX_VALUES:
+    if len(data) > MAX_BYTES or most_values(text) > MAX_VALUES:
         raise FormatError(f"Cannot write {str(path)!r}: the netlist is larger than a reader takes")
     # Without a time stamp, equal netlists give equal files.
     write_atomically(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
@@ -192,7 +196,7 @@ def loads(text: str) -> Netlist:
 
 def loads_circuit(text: str) -> Netlist | SequentialNetlist:
     """Read a netlist with or without state from JSON text; see :func:`load`."""
-    document = _parse(text)
+    document = parse_document(text)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FormatError(f'Not a netlist: expected a JSON object with "format": "{FORMAT}"')
     version = document.get("version")
@@ -202,40 +206,6 @@ def loads_circuit(text: str) -> Netlist | SequentialNetlist:
             f"expected one of {', '.join(map(str, _READERS))}"
         )
     return _READERS[version](document)
-
-
-def _parse(text: str) -> Any:
-    """Read JSON; what is returned can be written again."""
-    if _most_values(text) > MAX_VALUES:
-        raise FormatError(f"Not a netlist: more than {MAX_VALUES} values")
-    try:
-        document = json.loads(
-            text,
-            parse_constant=_refuse_constant,
-            parse_float=_finite,
-            object_pairs_hook=_with_different_keys,
-        )
-        check_nesting(document)
-        if _SURROGATE.search(text):
-            json.dumps(document, ensure_ascii=False).encode()
-    except RecursionError as error:
-        raise FormatError("Not JSON: nested too deeply") from error
-    except json.JSONDecodeError as error:
-        raise FormatError(
-            f"Not JSON: {error.msg} at line {error.lineno} column {error.colno}"
-        ) from error
-    except UnicodeEncodeError as error:
-        half = error.object[error.start]
-        raise FormatError(f"Not Unicode: {half!r} is half of a character") from error
-    except ValueError as error:
-        # Python refuses it, because the time would grow with the square of the digits.
-        raise FormatError("An integer has thousands of digits, too many to read") from error
-    return document
-
-
-def _most_values(text: str) -> int:
-    """Count the values of JSON before they are made: brackets and commas in strings are few."""
-    return sum(map(text.count, "[{,"))
 
 
 def _encoder_document(encoder: Encoder | None) -> dict[str, object] | None:
@@ -284,115 +254,24 @@ def _head_document(head: Head | None) -> dict[str, object] | None:
     return document
 
 
-def _with_different_keys(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    document = dict(members)
-    if len(document) < len(members):
-        counts = Counter(key for key, _ in members)
-        (key, _), *_ = counts.most_common(1)
-        raise FormatError(f"An object has the key {_short(key)} more than once")
-    return document
-
-
-def _refuse_constant(constant: str) -> NoReturn:
-    raise FormatError(f"Not JSON: {constant} is not a number")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise FormatError(f"{_cut(text)} is too large for a number")
-    return value
-
-
-def _member(document: dict[str, Any], key: str, kind: type | tuple[type, ...], where: str) -> Any:
-    """Return a member of a JSON object after checking its type."""
-    path = f"{where}.{key}" if where else key
-    if key not in document:
-        raise FormatError(f"{path!r} is missing")
-    value = document[key]
-    kinds = kind if isinstance(kind, tuple) else (kind,)
-    # In Python a bool is an int; in JSON it is not a number.
-    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-        expected = " or ".join(_JSON_NAMES[kind] for kind in kinds)
-        raise FormatError(f"{path!r} is {_short(value)}, expected {expected}")
-    return value
-
-
-def _number(document: dict[str, Any], key: str, where: str) -> float:
-    value = _member(document, key, (float, int), where)
-    try:
-        return float(value)
-    except OverflowError:
-        raise FormatError(f"'{where}.{key}' is {_short(value)}, too large for a number") from None
-
-
-_JSON_NAMES: dict[type, str] = {
-    bool: "true or false",
-    dict: "an object",
-    float: "a number",
-    int: "an integer",
-    list: "an array",
-    str: "a string",
-    type(None): "null",
-}
-
-
-def _short(value: object) -> str:
-    return _cut(json.dumps(value))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
-def _elements(document: dict[str, Any], key: str, kind: type, where: str) -> list[Any]:
-    values: list[Any] = _member(document, key, list, where)
-    for index, value in enumerate(values):
-        if type(value) is not kind:
-            path = f"{where}.{key}[{index}]" if where else f"{key}[{index}]"
-            raise FormatError(f"{path!r} is {_short(value)}, expected {_JSON_NAMES[kind]}")
-    return values
-
-
-def _integers(
-    document: dict[str, Any], key: str, where: str
-) -> np.ndarray[Any, np.dtype[np.int64]]:
-    values = _elements(document, key, int, where)
-    for index, value in enumerate(values):
-        if not -MAX_INTEGER <= value <= MAX_INTEGER:
-            path = f"{where}.{key}[{index}]" if where else f"{key}[{index}]"
-            raise FormatError(f"{path!r} is {_short(value)}, expected {-MAX_INTEGER}…{MAX_INTEGER}")
-    return np.array(values, dtype=np.int64)
-
-
-def _integer(
-    document: dict[str, Any], key: str, where: str, most: int = MAX_INTEGER, *, least: int = 1
-) -> int:
-    value: int = _member(document, key, int, where)
-    if not least <= value <= most:
-        path = f"{where}.{key}" if where else key
-        raise FormatError(f"{path!r} is {_short(value)}, expected {least}…{most}")
-    return value
-
-
 def _read_version_4(document: dict[str, Any]) -> SequentialNetlist:
     """Read a circuit with state."""
-    _member(document, "head", type(None), "")
+    member(document, "head", type(None), "")
     core = _read_version_3({**document, "encoder": None, "name": "core", "provenance": {}})
-    encoder = _member(document, "encoder", (dict, type(None)), "")
+    encoder = member(document, "encoder", (dict, type(None)), "")
     return SequentialNetlist(
         core,
         _read_resets(document),
         None if encoder is None else _read_encoder(encoder),
-        _member(document, "name", str, ""),
-        _member(document, "provenance", dict, ""),
+        member(document, "name", str, ""),
+        member(document, "provenance", dict, ""),
     )
 
 
 def _read_resets(document: dict[str, Any]) -> NDArray[np.int8]:
-    signs: str = _member(document, "reset", str, "")
+    signs: str = member(document, "reset", str, "")
     if not set(signs) <= _VALUES.keys():
-        raise FormatError(f"'reset' is {_short(signs)}, expected the characters -, 0 and +")
+        raise FormatError(f"'reset' is {short(signs)}, expected the characters -, 0 and +")
     return np.array([_VALUES[sign] for sign in signs], dtype=np.int8)
 
 
@@ -404,19 +283,19 @@ def _read_version_3(document: dict[str, Any]) -> Netlist:
 
 def _read_gates(document: dict[str, Any]) -> Netlist:
     """Read a netlist of two-input gates."""
-    valence = _member(document, "valence", int, "")
+    valence = member(document, "valence", int, "")
     if valence not in (2, 3):
         raise FormatError(f"'valence' is {valence}, expected 2 or 3")
-    gates = _member(document, "gates", dict, "")
-    ids = _integers(gates, "id", "gates")
+    gates = member(document, "gates", dict, "")
+    ids = integers(gates, "id", "gates")
     for gate in np.flatnonzero((ids < 0) | (ids >= num_gates(valence))):
         raise FormatError(f"'gates.id[{gate}]' is {ids[gate]}, expected 0…{num_gates(valence) - 1}")
     return Netlist.of_gates(
-        num_inputs=_integer(document, "num_inputs", "", MAX_INPUTS),
+        num_inputs=integer(document, "num_inputs", "", MAX_INPUTS),
         table=gate_table(ids, valence).astype(np.int8),
-        a=_integers(gates, "a", "gates"),
-        b=_integers(gates, "b", "gates"),
-        outputs=_integers(document, "outputs", ""),
+        a=integers(gates, "a", "gates"),
+        b=integers(gates, "b", "gates"),
+        outputs=integers(document, "outputs", ""),
         valence=valence,
         **_read_rest(document),
     )
@@ -424,8 +303,8 @@ def _read_gates(document: dict[str, Any]) -> Netlist:
 
 def _read_nodes(document: dict[str, Any]) -> Netlist:
     """Read a netlist of any gates."""
-    nodes = _member(document, "nodes", dict, "")
-    num_inputs = _integer(document, "num_inputs", "", MAX_INPUTS)
+    nodes = member(document, "nodes", dict, "")
+    num_inputs = integer(document, "num_inputs", "", MAX_INPUTS)
     sources = _read_sources(nodes)
     kinds = _read_kinds(document, num_inputs + len(sources))
     tables, num_rows = _read_tables(nodes, kinds[num_inputs:])
@@ -440,26 +319,26 @@ def _read_nodes(document: dict[str, Any]) -> Netlist:
         num_inputs=num_inputs,
         table=tables,
         sources=sources,
-        outputs=_integers(document, "outputs", ""),
+        outputs=integers(document, "outputs", ""),
         kinds=kinds,
         **_read_rest(document),
     )
 
 
 def _read_sources(nodes: dict[str, Any]) -> NDArray[np.int64]:
-    rows = _elements(nodes, "sources", list, "nodes")
+    rows = elements(nodes, "sources", list, "nodes")
     for gate, row in enumerate(rows):
         are_nets = all(type(net) is int and 0 <= net <= MAX_INTEGER for net in row)
         if not (are_nets and 1 <= len(row) <= MAX_WIRES):
             raise FormatError(
-                f"'nodes.sources[{gate}]' is {_short(row)}, expected 1…{MAX_WIRES} nets"
+                f"'nodes.sources[{gate}]' is {short(row)}, expected 1…{MAX_WIRES} nets"
             )
     flat = np.fromiter(chain.from_iterable(rows), np.int64)
     return _padded(flat, rows, NO_NET)
 
 
 def _read_kinds(document: dict[str, Any], num_nets: int) -> NDArray[np.int8]:
-    letters: str = _member(document, "kinds", str, "")
+    letters: str = member(document, "kinds", str, "")
     for letter in sorted(set(letters) - set(_KINDS)):
         raise FormatError(f"'kinds' has the letter {letter!r}, expected {', '.join(_KINDS)}")
     if len(letters) != num_nets:
@@ -471,7 +350,7 @@ def _read_tables(
     nodes: dict[str, Any], kinds: NDArray[np.int8]
 ) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
     """Read the tables of gates that make these kinds; return them and how many rows each has."""
-    tables = _member(nodes, "table", list, "nodes")
+    tables = member(nodes, "table", list, "nodes")
     if len(tables) != len(kinds):
         raise FormatError(f"'nodes' has {len(kinds)} sources but {len(tables)} tables")
     for gate, (table, kind) in enumerate(zip(tables, kinds.tolist(), strict=True)):
@@ -486,13 +365,13 @@ def _read_tables(
 
 
 def _check_table(document: dict[str, Any], key: str, *, is_score: bool) -> None:
-    table = _member(document, key, list if is_score else str, "nodes")
+    table = member(document, key, list if is_score else str, "nodes")
     if not 1 <= len(table) <= _MAX_ROWS:
         raise FormatError(f"'nodes.{key}' has {len(table)} rows, expected 2…{_MAX_ROWS}")
     if is_score and not all(type(value) is int and value in _SCORES for value in table):
-        raise FormatError(f"'nodes.{key}' is {_short(table)}, expected {Kind.SCORE.text}")
+        raise FormatError(f"'nodes.{key}' is {short(table)}, expected {Kind.SCORE.text}")
     if not (is_score or set(table) <= _VALUES.keys()):
-        raise FormatError(f"'nodes.{key}' is {_short(table)}, expected the characters -, 0 and +")
+        raise FormatError(f"'nodes.{key}' is {short(table)}, expected the characters -, 0 and +")
 
 
 def _padded(
@@ -506,55 +385,55 @@ def _padded(
 
 
 def _read_rest(document: dict[str, Any]) -> dict[str, Any]:
-    encoder = _member(document, "encoder", (dict, type(None)), "")
-    head = _member(document, "head", (dict, type(None)), "")
+    encoder = member(document, "encoder", (dict, type(None)), "")
+    head = member(document, "head", (dict, type(None)), "")
     return {
         "encoder": None if encoder is None else _read_encoder(encoder),
         "head": None if head is None else _read_head(head),
-        "name": _member(document, "name", str, ""),
-        "provenance": _member(document, "provenance", dict, ""),
+        "name": member(document, "name", str, ""),
+        "provenance": member(document, "provenance", dict, ""),
     }
 
 
 def _read_encoder(document: dict[str, Any]) -> Encoder:
-    features = _elements(document, "features", dict, "encoder")
+    features = elements(document, "features", dict, "encoder")
     return Encoder(
         features=tuple(
             _read_feature(feature, f"encoder.features[{index}]")
             for index, feature in enumerate(features)
         ),
-        feature=_integers(document, "feature", "encoder"),
-        low=_integers(document, "low", "encoder"),
-        high=_integers(document, "high", "encoder"),
+        feature=integers(document, "feature", "encoder"),
+        low=integers(document, "low", "encoder"),
+        high=integers(document, "high", "encoder"),
         missing=_read_missing(document),
         categories=_read_categories(document),
     )
 
 
 def _read_missing(document: dict[str, Any]) -> Any:
-    missing = _member(document, "missing", (int, list), "encoder")
-    return missing if isinstance(missing, int) else _integers(document, "missing", "encoder")
+    missing = member(document, "missing", (int, list), "encoder")
+    return missing if isinstance(missing, int) else integers(document, "missing", "encoder")
 
 
 def _read_categories(document: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     # Files that were written before there were categories have none.
-    known = _member({"categories": {}, **document}, "categories", dict, "encoder")
-    return {column: tuple(_elements(known, column, str, "encoder.categories")) for column in known}
+    known = member({"categories": {}, **document}, "categories", dict, "encoder")
+    return {column: tuple(elements(known, column, str, "encoder.categories")) for column in known}
 
 
 def _read_feature(document: dict[str, Any], where: str) -> Feature:
     return Feature(
-        name=_member(document, "name", str, where),
-        bits=_integer(document, "bits", where, MAX_BITS),
-        signed=_member(document, "signed", bool, where),
-        scale=_number(document, "scale", where),
-        offset=_number(document, "offset", where),
+        name=member(document, "name", str, where),
+        bits=integer(document, "bits", where, MAX_BITS),
+        signed=member(document, "signed", bool, where),
+        scale=number(document, "scale", where),
+        offset=number(document, "offset", where),
         seen=_read_seen(document, where) if "seen" in document else None,
     )
 
 
 def _read_seen(document: dict[str, Any], where: str) -> tuple[int, int]:
-    seen = _integers(document, "seen", where).tolist()
+    seen = integers(document, "seen", where).tolist()
     if len(seen) != 2:
         raise FormatError(f"'{where}.seen' has {len(seen)} integers, expected 2")
     return seen[0], seen[1]
@@ -562,14 +441,14 @@ def _read_seen(document: dict[str, Any], where: str) -> tuple[int, int]:
 
 def _read_head(document: dict[str, Any]) -> Head:
     return Head(
-        classes=tuple(_elements(document, "classes", str, "head")),
-        group_sizes=tuple(_integers(document, "group_sizes", "head").tolist()),
-        tau=_number(document, "tau", "head"),
-        abstain_margin=_integer(document, "abstain_margin", "head"),
-        set_margin=_integer(document, "set_margin", "head", least=0)
+        classes=tuple(elements(document, "classes", str, "head")),
+        group_sizes=tuple(integers(document, "group_sizes", "head").tolist()),
+        tau=number(document, "tau", "head"),
+        abstain_margin=integer(document, "abstain_margin", "head"),
+        set_margin=integer(document, "set_margin", "head", least=0)
         if "set_margin" in document
         else None,
-        limit=_integer(document, "limit", "head", MAX_SCORE) if "limit" in document else 1,
+        limit=integer(document, "limit", "head", MAX_SCORE) if "limit" in document else 1,
     )
 
 
@@ -577,7 +456,7 @@ def _read_version_2(document: dict[str, Any]) -> Netlist:
     """Read a netlist of the version that knows two-input gates alone."""
     encoder, head = document.get("encoder"), document.get("head")
     if isinstance(encoder, dict):
-        _member(encoder, "missing", int, "encoder")
+        member(encoder, "missing", int, "encoder")
     if isinstance(head, dict):
         head.pop("limit", None)
     return _read_gates(document)
