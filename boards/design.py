@@ -136,7 +136,7 @@ class BoardDesign(wiring.Component):
         )
         _check_widths(self.classifier)
         inputs = set(range(netlist.num_inputs))
-        read = {*self.circuit.a.tolist(), *self.circuit.b.tolist(), *self.circuit.outputs.tolist()}
+        read = {*self.circuit.sources.ravel().tolist(), *self.circuit.outputs.tolist()}
         self._loader = VectorLoader(netlist.encoder, sorted(inputs & read))
         self._check_speed(baud)
         self.timeout = timeout or int(clock_hz * _TIMEOUT_SECONDS)

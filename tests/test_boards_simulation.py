@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import serial
 from boardlink import expected_answers, random_vectors, small_net
-from circuits import voting_netlist
+from circuits import random_nodes, voting_netlist
 
 from trilut import Feature, save
 from trilut.boards.batch import classify_table
@@ -56,6 +56,23 @@ def test_every_vector_is_answered_like_the_reference(board, net):
     assert status.self_test_passed
     assert status.latency == board.design.classifier.latency
     assert status.rejections == dict.fromkeys(Rejection, 0)
+
+
+@pytest.mark.slow
+def test_gates_of_any_inputs_are_answered_like_the_reference(tmp_path):
+    net = random_nodes(
+        4,
+        num_inputs=8,
+        num_gates=25,
+        num_outputs=12,
+        num_classes=3,
+        scores=True,
+        with_encoder=True,
+    )
+    vectors = random_vectors(net.encoder, 40)
+    with build_simulation(net, tmp_path).start() as live, BoardLink(live.port) as link:
+        assert classify_all(link, net, vectors) == expected_answers(net, vectors)
+        assert link.status().self_test_passed
 
 
 @pytest.mark.parametrize(
