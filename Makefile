@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 STAMP_ALL := $(VENV)/.installed-all
 
-.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-asic bench-tapeout bench-peers bench-c bench-peripheral results
+.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-nodes bench-asic bench-tapeout bench-peers bench-c bench-peripheral results
 
 help:
 	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
@@ -27,6 +27,7 @@ help:
 	@echo "  bench-missing   accuracy with features missing, ternary and binary (an hour; it can be interrupted)"
 	@echo "  bench-trust     that, certain answers, tolerance, guaranteed risk, and their LUTs (hours; it can be interrupted)"
 	@echo "  bench-tables    tables beside gradient boosting and trees as circuits (hours; it can be interrupted)"
+	@echo "  bench-nodes     MNIST by gates that fill a LUT: accuracy and mapped LUT6 (hours; it can be interrupted)"
 	@echo "  bench-verification  vectors a second through the RTL, and the time of a proof"
 	@echo "  bench-mutants   mistakes of every kind in three designs: what simulation and proof see (an hour; it goes on where it stopped)"
 	@echo "  bench-c         instructions and code size of exported C, with valgrind and cross compilers (minutes)"
@@ -76,7 +77,7 @@ test-all: lint $(STAMP_ALL)
 	$(BIN)/pytest
 
 bench: bench-sim bench-area bench-asic bench-tapeout bench-groupsum bench-emission bench-estimate \
-  bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-pareto bench-fit bench-training bench-c bench-peripheral
+  bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-nodes bench-pareto bench-fit bench-training bench-c bench-peripheral
 
 bench-area: $(STAMP)
 	$(BIN)/python benchmarks/area.py
@@ -139,6 +140,9 @@ bench-trust: $(STAMP)
 
 bench-tables: $(STAMP)
 	$(BIN)/python benchmarks/tables.py
+
+bench-nodes: $(STAMP)
+	$(BIN)/python benchmarks/nodes_accuracy.py
 
 bench-sim: $(STAMP)
 	@mkdir -p build

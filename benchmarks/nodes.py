@@ -19,7 +19,7 @@ from trilut import Encoder, Feature, Head, Netlist
 from trilut.circuit.kinds import Kind
 from trilut.hdl import HardwareOptions, write_verilog
 from trilut.hdl.estimate import PARTS, estimate
-from trilut.synth import SynthesisSettings, load_target, synthesize
+from trilut.synth import SynthesisSettings, Target, load_target, synthesize
 
 NUM_INPUTS = 784
 NUM_CLASSES = 10
@@ -55,6 +55,27 @@ def network(num_gates: int, bits: int, *, random: bool, seed: int = 0) -> Netlis
     )
 
 
+def mapped(
+    netlist: Netlist, target: Target, options: HardwareOptions
+) -> tuple[dict[str, int], int]:
+    """Return the LUTs of a whole design, as ``all``, and of its blocks, and its registers."""
+    with tempfile.TemporaryDirectory() as work:
+        design = write_verilog(netlist, Path(work), options)
+        result = synthesize(
+            design.path,
+            design.top,
+            target,
+            out=Path(work),
+            settings=SynthesisSettings(timeout=3600.0),
+        )
+    is_lut6 = target.lut == "lut6"
+    luts = {
+        name: cells.lut6 if is_lut6 else cells.lut4_equivalents
+        for name, cells in {"all": result.cells, **result.blocks}.items()
+    }
+    return luts, result.cells.ff
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -75,24 +96,11 @@ def main() -> None:
         ports = {"presence_bits": False, "margin": not args.no_margin}
         guess = estimate(netlist, part, pipeline=args.pipeline, **ports).lut if part else "–"
         options = HardwareOptions(sums=target.sums, pipeline=args.pipeline, **ports)
-        with tempfile.TemporaryDirectory() as work:
-            design = write_verilog(netlist, Path(work), options)
-            result = synthesize(
-                design.path,
-                design.top,
-                target,
-                out=Path(work),
-                settings=SynthesisSettings(timeout=3600.0),
-            )
-        is_lut6 = target.lut == "lut6"
-        luts = {
-            name: cells.lut6 if is_lut6 else cells.lut4_equivalents
-            for name, cells in {"all": result.cells, **result.blocks}.items()
-        }
+        luts, num_registers = mapped(netlist, target, options)
         layers = sum(count for name, count in luts.items() if name.startswith("layer_"))
         print(
             f"| {netlist.name} | {luts['all']} | {luts.get('encoder', 0)} | {layers} "
-            f"| {luts['groupsum']} | {luts['argmax']} | {luts['control']} | {result.cells.ff} "
+            f"| {luts['groupsum']} | {luts['argmax']} | {luts['control']} | {num_registers} "
             f"| {guess} |",
             flush=True,
         )

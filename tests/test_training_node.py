@@ -1,3 +1,4 @@
+import functools
 import itertools
 
 import jax
@@ -98,6 +99,35 @@ def test_the_gradient_goes_to_the_entry_that_was_read():
     tables, inputs = random_tables(node, 1, 3), inputs_of(node, 1)
     jacobian = jax.jacrev(lambda t: relax.look_up_rows(t, *inputs, node=node)[0])(tables)
     np.testing.assert_array_equal(jacobian[:, 0], np.eye(36))
+
+
+@pytest.mark.parametrize("name", ["3t", "6b", "2t2b"])
+def test_the_polynomial_of_a_table_goes_through_it(name):
+    node = node_named(name)
+    tables = random_tables(node, 5, 4)
+    weights = relax.coefficients(tables, radices=node.radices)
+    assert weights.shape == (5, *node.radices)
+    values = relax.evaluate_coefficients(weights, *inputs_of(node, 5))
+    np.testing.assert_array_equal(values, tables)
+
+
+@pytest.mark.parametrize("name", ["3t", "6b"])
+def test_commitment_is_a_quadratic_form_of_the_coefficients(name):
+    node = node_named(name)
+    generator = np.random.default_rng(5)
+    weights = generator.normal(0, 0.3, (4, node.num_rows)).astype(np.float32)
+    powers = [np.vander(truth_values(radix), increasing=True) for radix in node.radices]
+    matrix = functools.reduce(np.kron, powers)
+    soft = jnp.asarray(weights @ matrix.T, dtype=jnp.float32)
+    # V·w is the polynomial on all rows, and R_A = |V·(w − w*)|² / rows for the nearest gate w*.
+    grid = jnp.asarray(weights.reshape(-1, *node.radices))
+    by_rows = relax.evaluate_coefficients(grid, *inputs_of(node, 4))
+    np.testing.assert_allclose(by_rows, soft, atol=1e-5)
+    nearest = relax.round_to_values(soft, valence=node.levels)
+    star = np.asarray(relax.coefficients(nearest, radices=node.radices)).reshape(4, -1)
+    distance = (weights - star) @ (matrix.T @ matrix) * (weights - star)
+    expected = distance.sum() / soft.size
+    assert float(relax.commitment(soft, valence=node.levels)) == pytest.approx(expected, rel=1e-4)
 
 
 def signed(wiring, seed):

@@ -65,7 +65,7 @@ def test_soft_table_is_the_polynomial_on_truth_values(valence):
 @pytest.mark.parametrize("valence", VALENCES)
 def test_coefficients_are_the_polynomial(valence):
     tables = random_tables(3, 10, valence)
-    grid = relax.coefficients(jnp.asarray(tables), valence=valence)
+    grid = relax.coefficients(jnp.asarray(tables), radices=(valence, valence))
     polynomial = gates.polynomial(tables, valence)
     for column, (i, j) in enumerate(gates.exponents(valence)):
         np.testing.assert_allclose(grid[:, i, j], polynomial[:, column], atol=1e-4)

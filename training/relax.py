@@ -6,11 +6,13 @@ are several times faster on a CPU. Everything is written for a general valence.
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
+from numpy.typing import NDArray
 
 from trilut.circuit.gates import evaluation_matrix, exponents, truth_values
 from trilut.training.node import Node
@@ -19,6 +21,7 @@ __all__ = [
     "coefficients",
     "commitment",
     "commitment_weight",
+    "evaluate_coefficients",
     "evaluate_polynomial",
     "interpolate",
     "look_up",
@@ -39,15 +42,29 @@ def soft_table(weights: Float[Array, "gate row"], *, valence: int = 3) -> Float[
 
 
 def coefficients(
-    tables: Float[Array, "gate row"], *, valence: int = 3
-) -> Float[Array, "gate power_a power_b"]:
-    """Return the coefficients of the polynomial that equals each table on the truth values.
+    tables: Float[Array, "gate row"], *, radices: tuple[int, ...] = (3, 3)
+) -> Float[Array, "gate ..."]:
+    """Return the coefficients [gate, power, …] of the polynomial that equals each table.
 
-    For tables of trits or bits the result is exact: the coefficients are multiples of a quarter.
+    There is an axis for each input, with as many powers as the input has values: 27 coefficients
+    for three trits, and a multilinear polynomial for bits. For inputs of trits and bits the result
+    is exact: the coefficients are multiples of a small power of a half.
     """
-    inverse = _interpolation(valence)
-    of_both = jnp.asarray(np.kron(inverse, inverse), dtype=tables.dtype)
-    return (tables @ of_both.T).reshape(-1, valence, valence)
+    of_all: NDArray[Any] = np.eye(1)
+    for radix in radices:
+        of_all = np.kron(of_all, _interpolation(radix))
+    return (tables @ jnp.asarray(of_all.T, dtype=tables.dtype)).reshape(-1, *radices)
+
+
+def evaluate_coefficients(
+    weights: Float[Array, "gate ..."], *inputs: Float[Array, "gate batch"]
+) -> Float[Array, "gate batch"]:
+    """Evaluate polynomials, as :func:`coefficients` gives them, at real inputs."""
+    if not inputs:
+        return weights[:, None]
+    first, *rest = inputs
+    terms = [evaluate_coefficients(weights[:, power], *rest) for power in range(weights.shape[1])]
+    return _horner(terms, first)
 
 
 @functools.cache
@@ -109,7 +126,7 @@ def look_up(
     (table(+1, b) − table(−1, b)) / 2. That is the polynomial's derivative without its even powers,
     so even powers pass no gradient and odd ones pass that of the input itself.
     """
-    value = _multiply_out(coefficients(tables, valence=valence), a, b)
+    value = _multiply_out(coefficients(tables, radices=(valence, valence)), a, b)
     # Thirds and fifths are not exact in binary; halves and quarters are.
     return value if valence <= 3 else round_straight_through(value, valence=valence)
 
