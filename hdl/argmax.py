@@ -265,8 +265,10 @@ class Argmax(wiring.Component):
         count = self.i[number].as_unsigned()
         if len(set(sizes)) == 1:
             return count
-        # Twice the count minus the size is a score, and all are off by as much.
-        return (count << 1) + (max(sizes) - sizes[index])
+        # Twice the count minus the size is a score, and all are off by as much. A shift would be a
+        # wire of its own, whose name a mapper may keep instead of that of the register.
+        double, offset = Cat(Const(0, 1), count), max(sizes) - sizes[index]
+        return double + offset if offset else double
 
     def _scores_and_set(self, m: Module, game: _Tournament, scores: Any, best: Any) -> None:
         """Let the scores wait, and compare them with the highest."""

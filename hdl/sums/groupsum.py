@@ -111,6 +111,8 @@ class TritSum(wiring.Component):
         self._starts = starts * (1 + bounds)
         self._subtracted = subtracted
         self._counted = ("sure", "possible") if bounds else ("class",)
+        choices = [choice for group in groups for choice in group]
+        self._never_zero = {trit for trit, choice in enumerate(choices) if 0 not in choice}
         signed_groups = [self._terms(*group) for group in zip(starts, groups, strict=True)]
         terms: list[tuple[Sequence[Term], int]] = [(group, offset) for group in signed_groups]
         if bounds:
@@ -173,8 +175,10 @@ class TritSum(wiring.Component):
     def source(self, index: int, read: InputBit) -> tuple[int, Plane, bool]:
         """Return what a plan reads: a trit, counted over all, its plane, and whether inverted."""
         trit, plane = self.term(index, read), read.plane
-        # Whether a trit is not −1 is asked of the plane that says that it is.
-        is_inverted = self._counted[index // self.num_sums] == "possible"
+        # Whether a trit is not −1 is asked of the plane that says that it is; one that is never 0
+        # is asked as it is by the other count, so that both share a register.
+        counts_possible = self._counted[index // self.num_sums] == "possible"
+        is_inverted = counts_possible and trit not in self._never_zero
         if is_inverted:
             plane = Plane.MINUS
         if trit in self._subtracted:
