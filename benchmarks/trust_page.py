@@ -159,22 +159,19 @@ def against_the_best(
 ) -> tuple[float, str] | None:
     """Return the mean difference to the best binary circuit, and it with its standard error."""
     own = [curve[place] for curve in curves(results, name, kind)]
-    # Only kinds that have as many seeds can be compared seed by seed.
-    rivals = [
-        [curve[place] for curve in found]
-        for found in (curves(results, name, rival) for rival in RIVALS)
-        if len(found) >= len(own)
-    ]
-    if not own or not rivals:
+    found = [[curve[place] for curve in curves(results, name, rival)] for rival in RIVALS]
+    # Kinds are compared seed by seed, with as many as the best known ones have.
+    count = min(len(own), max(map(len, found)))
+    if not count:
         return None
-    best = max((rival[: len(own)] for rival in rivals), key=statistics.mean)
-    differences = [mine - theirs for mine, theirs in zip(own, best, strict=True)]
+    best = max((rival[:count] for rival in found if len(rival) >= count), key=statistics.mean)
+    differences = [mine - theirs for mine, theirs in zip(own, best, strict=False)]
     mean = statistics.mean(differences)
     if len(differences) == 1:
         return mean, f"{mean:+.2f}"
     error = statistics.stdev(differences) / math.sqrt(len(differences))
     text = f"{mean:+.2f} ± {error:.2f}"
-    return mean, f"**{text}**" if mean < -error else text
+    return mean, f"**{text}**" if mean < -error - 1e-6 else text
 
 
 def each_kind(

@@ -112,7 +112,11 @@ class TritSum(wiring.Component):
         self._subtracted = subtracted
         self._counted = ("sure", "possible") if bounds else ("class",)
         choices = [choice for group in groups for choice in group]
-        self._never_zero = {trit for trit, choice in enumerate(choices) if 0 not in choice}
+        self._never_zero = {
+            trit
+            for trit, choice in enumerate(choices)
+            if isinstance(choice, tuple) and 0 not in choice
+        }
         signed_groups = [self._terms(*group) for group in zip(starts, groups, strict=True)]
         terms: list[tuple[Sequence[Term], int]] = [(group, offset) for group in signed_groups]
         if bounds:
