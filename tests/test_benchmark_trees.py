@@ -46,7 +46,7 @@ def test_bins_count_the_thresholds_that_are_reached():
 
 def test_trees_are_as_good_as_asked():
     dataset = load_dataset("moons")
-    trees, accuracy = smallest_trees(encoder_of(dataset), dataset, 0.8)
+    trees, accuracy = smallest_trees(dataset, 0.8)
     assert accuracy >= 0.8
     right = trees.classes(to_bins(trees.encoder, dataset.validation.x)) == dataset.validation.y
     assert right.mean() == accuracy
@@ -87,8 +87,8 @@ def test_verilog_of_trees_decides_as_they_do(name, missing, tmp_path):
         train = dataset.train
         x = np.where((train.y == 0)[:, None], with_gaps(train.x), train.x)
         dataset = dataclasses.replace(dataset, train=dataclasses.replace(train, x=x))
-    encoder = encoder_of(dataset)
-    trees, _ = smallest_trees(encoder, dataset, 0.9)
+    trees, _ = smallest_trees(dataset, 0.9)
+    encoder = trees.encoder
     write_trees(trees, tmp_path / "trees.v", missing=missing)
     x = dataset.test.x[:200]
     x = with_gaps(x) if missing else x

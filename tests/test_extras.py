@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -165,7 +166,7 @@ def samples(tmp_path_factory):
 def as_commands(lines, samples, directory):
     """Return the words of command lines, where OUT is a new directory for each."""
     places = {"NET": str(NET), "GATE": str(GATE), "SAMPLES": str(samples)}
-    places["MONITOR"] = str(samples.with_suffix(".trilut"))
+    places["MONITOR"] = str(Path(samples).with_suffix(".trilut"))
     return [
         [
             places.get(word, word).replace("OUT", str(directory / str(number)))

@@ -346,7 +346,10 @@ def test_top_must_be_no_keyword(tmp_path, write, top):
 
 @pytest.mark.parametrize(
     ("top", "target", "cells"),
-    [("LUT4", "ecp5", "CCU2C, LUT4"), ("CARRY4", "xilinx", "CARRY4, LUT6, LUT6_2")],
+    [
+        ("LUT4", "ecp5", "CCU2C, LUT4, PFUMX, L6MUX21"),
+        ("CARRY4", "xilinx", "CARRY4, LUT5, LUT6, LUT6_2"),
+    ],
 )
 def test_top_must_be_no_cell_of_the_part(tmp_path, top, target, cells):
     netlist = random_netlist(0, num_inputs=2, num_gates=1, num_outputs=2, num_classes=2)

@@ -181,7 +181,7 @@ def test_a_head_that_is_not_recognised_is_proven_at_once(design, tmp_path):
     assert result.objection == ""
     assert list(result.proven) == ["structure", "handshake", "results", "latency"]
     assert result.proven["results"].startswith(
-        "out_class, out_margin, out_unknown are what 40 gates and a head say ("
+        "out_class, out_unknown, out_margin are what 40 gates and a head say ("
     )
     wrong = prove_text(
         design, text.replace("assign out_class = ", "assign out_class = ~"), tmp_path
