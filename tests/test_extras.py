@@ -4,7 +4,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -159,14 +158,14 @@ def samples(tmp_path_factory):
     path.write_text("\n".join(map(",".join, [[*names, "class"], *rows])) + "\n")
     formula = Atom(names[0], Comparison.ABOVE, 0.0)
     monitor = compile_formula(formula, [SampledFeature(name, 4, -1, 1) for name in names])
-    trilut.save(monitor.netlist, path.with_suffix(".trilut"))
+    trilut.save(monitor.netlist, f"{path}.trilut")
     return path
 
 
 def as_commands(lines, samples, directory):
     """Return the words of command lines, where OUT is a new directory for each."""
     places = {"NET": str(NET), "GATE": str(GATE), "SAMPLES": str(samples)}
-    places["MONITOR"] = str(Path(samples).with_suffix(".trilut"))
+    places["MONITOR"] = f"{samples}.trilut"
     return [
         [
             places.get(word, word).replace("OUT", str(directory / str(number)))
