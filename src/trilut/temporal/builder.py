@@ -147,7 +147,7 @@ class Builder:
                 last = max(near, default=0)
                 made = self.delayed(self.started(last, most_registers), steps - last, FALSE)
             else:
-                made = self.negated(self._countdown(FALSE, FALSE, steps, TRUE, starts=True))
+                made = self.negated(self._countdown(FALSE, steps, TRUE, starts=True))
             self._started[steps] = made
         return self._started[steps]
 
@@ -157,10 +157,10 @@ class Builder:
         Neither signal may be UNKNOWN. The present step counts: its event is enough, and an event
         ``steps`` before it is the oldest that is.
         """
-        return self._countdown(event, event, steps, keep)
+        return self._countdown(event, steps, keep)
 
     def _countdown(
-        self, load: Signal, event: Signal, steps: int, keep: Signal, *, starts: bool = False
+        self, event: Signal, steps: int, keep: Signal, *, starts: bool = False
     ) -> Signal:
         """Return whether an event is or a counter, set to ``steps`` by it, is above 0."""
         width = steps.bit_length()
@@ -175,7 +175,7 @@ class Builder:
             borrow = self.both(borrow, self.negated(bit))
             value = self.both(goes_on, lower)
             is_set = steps >> place & 1
-            value = self.either(load, value) if is_set else self.both(self.negated(load), value)
+            value = self.either(event, value) if is_set else self.both(self.negated(event), value)
             self.remember(bit, value)
         return self.either(event, goes_on)
 
