@@ -37,6 +37,13 @@ def test_a_name_may_be_a_port_and_a_net_and_a_pin_of_every_cell():
     )
 
 
+def test_indices_and_repetitions_need_no_width():
+    check_text(
+        "module top #(parameter P = 2) (input [3:0] a, output y); wire [5:0] b = {P{a[1:0]}}; "
+        "assign y = {{2{a[P]}}, a[{1'b0, a[0]}], 2'd1} == 1; endmodule\n"
+    )
+
+
 def test_a_parameter_may_be_computed_from_plain_numbers():
     check_text(
         "module top #(parameter P = 2) (input [P - 1:0] a, output y); localparam Q = P * 2 - 1; "
@@ -94,6 +101,11 @@ def test_a_parameter_may_be_computed_from_plain_numbers():
         *((text, "parameters both sized and computed, whose widths tools find in different ways")
           for text in ("localparam Q = 3'd7 + 3'd7;", "localparam Q = P - 1;",
                        "localparam Q = 1, R = (Q) * 2'd3;", "CELL #(.INIT(3'd5 + P)) c (.A(s));")),
+        *((f"assign y = {{{text}}};",
+           f"{number!r} in a concatenation, where tools give it different widths")
+          for text, number in (("1, s", "1"), ("s, 1", "1"), ("(1 + s), t", "1"), ("'d5, s", "'d5"),
+                               ("{2{s}}, 3", "3"), ("2{s, 1}", "1"), ("s ? 1 : 0", "1"),
+                               ("a[1], 2", "2"), ("P, s", "P"), ("s, P", "P"))),
         (r"\$_NOT_ n (.A(s), .Y(y));",
          r"the name '\\$_NOT_', which Yosys may take for one of its own cells"),
         *((f"{word} x;", f"'{word}', which the proof does not read")

@@ -375,7 +375,7 @@ DATA = {
     "parameter": Edit(
         r"(trilut_top_layer_3) layer_3 \((.*?)module trilut_top_layer_3 \((.*?)neuron_0 = ",
         r"\1 #(.P(1)) layer_3 (\2module trilut_top_layer_3 #(parameter P = 0) "
-        r"(\3neuron_0 = {2{P[0]}} ^ ",
+        r"(\3neuron_0 = (P[0] ? 2'h3 : 2'h0) ^ ",
         "Output 0 of the gates is wrong",
     ),
     "class inverted": Edit(

@@ -36,6 +36,7 @@ _OUTSIDE = frozenset({"module", "endmodule", "input", "output", "wire", "reg", "
 _OUTSIDE |= {"parameter", "localparam", "assign", "always", "initial"}
 # Where the values of parameters end that are not in parentheses.
 _SEMICOLON = -1
+_BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _OPERANDS = frozenset({"name", "escaped", "number"})
 _UNDEFINED = frozenset("xz?")
 # Some tools keep the carry of sized numbers if a parameter is computed from them.
@@ -84,6 +85,8 @@ class _Reader:
         # After how many parentheses the values of parameters end; some are sized or computed.
         self._parameters_end: int | None = None
         self._parameters: set[str] = set()
+        self._parameter_names: set[str] = set()
+        self._brackets: list[str] = []
         # Of a port that is declared behind the header of its module.
         self._in_port = False
         self._names = _Names()
@@ -104,7 +107,12 @@ class _Reader:
                 objection = self._mark(text)
             else:
                 objection = _value(kind, text)
-        objection = objection or self._parameter(kind, text) or self._names.take(kind, text)
+        objection = (
+            objection
+            or self._concatenation(kind, text)
+            or self._parameter(kind, text)
+            or self._names.take(kind, text)
+        )
         self._kind, self._text = kind, text
         return objection
 
@@ -135,6 +143,27 @@ class _Reader:
             self._depth -= 1
         return ""
 
+    def _concatenation(self, kind: str, text: str) -> str:
+        """Look for what has no width of its own between braces, indices and repetitions apart."""
+        if text in _BRACKETS:
+            self._brackets.append(text)
+        elif text in _BRACKETS.values() and self._brackets:
+            self._brackets.pop()
+        if not self._is_unsized(kind, text):
+            return ""
+        if next((bracket for bracket in reversed(self._brackets) if bracket != "("), "") != "{":
+            return ""
+        objection = f"{text!r} in a concatenation, where tools give it different widths"
+        if self._text == "{":
+            self._expect(["{"], objection)
+            return ""
+        return objection
+
+    def _is_unsized(self, kind: str, text: str) -> bool:
+        if kind == "number":
+            return "'" not in text or text.startswith("'")
+        return kind in ("name", "escaped") and text.removeprefix("\\") in self._parameter_names
+
     def _parameter(self, kind: str, text: str) -> str:
         """Look at the value of a parameter."""
         self._parentheses += (text == "(") - (text == ")")
@@ -144,6 +173,8 @@ class _Reader:
             return ""
         if text == ";" or (text == ")" and self._parentheses == self._parameters_end):
             self._parameters_end = None
+        elif text == "=":
+            self._parameter_names.add(self._text.removeprefix("\\"))
         elif kind == "number" and "'" in text:
             self._parameters.add("sized")
         elif text in _CARRYING and (self._kind in _OPERANDS or self._text in (")", "}")):
