@@ -11,8 +11,10 @@ tolerance  Features of test samples are off at random by up to the tolerance; th
            the tolerant circuit must be those of the circuit itself.
 risk       A promise is made of half as many samples as the test set has, 200 times. "Splits" take
            half of the test set, and the other half shows whether the promise holds, as far as so
-           few samples can. "Draws" are drawn from the test set with replacement, as if it were all
-           samples that there are; so whether the promise holds is known exactly.
+           few samples can: those that refute it have more errors than 95 % of such halves would
+           have if the risk were just as promised. "Draws" are drawn from the test set with
+           replacement, as if it were all samples that there are; so whether the promise holds is
+           known exactly.
 hardware   LUTs and cycles of the design, plain and with the ports of certain answers and prediction
            sets, after Yosys for an ECP5 and before packing; the design with both is simulated and
            proven. The first seed only.
@@ -41,7 +43,12 @@ from trilut.circuit.optimize import optimize
 from trilut.circuit.tolerance import Tolerance, with_tolerance
 from trilut.data import Dataset
 from trilut.hdl import HardwareOptions, write_verilog
-from trilut.measure.calibration import CalibrationError, margin_for_risk, margin_for_sets
+from trilut.measure.calibration import (
+    CalibrationError,
+    margin_for_risk,
+    margin_for_sets,
+    probability_of_fewer,
+)
 from trilut.sim import classify
 from trilut.synth import SynthesisSettings, load_target, synthesize
 from trilut.verify import verify_design
@@ -224,12 +231,15 @@ def risk(netlist: Netlist, dataset: Dataset, quick: bool) -> Any:
                 except CalibrationError:
                     continue
                 answered = decisions.margin[other] >= made.margin
-                error = float(wrong[other][answered].mean()) if answered.any() else 0.0
-                kept.append((error > wanted, error, float(answered.mean())))
-            broken, errors, coverages = zip(*kept, strict=True) if kept else ((), (), ())
+                mistakes = wrong[other][answered]
+                error = float(mistakes.mean()) if len(mistakes) else 0.0
+                refuted = is_refuted(int(mistakes.sum()), len(mistakes), wanted)
+                kept.append((error > wanted, refuted, error, float(answered.mean())))
+            broken, refutes, errors, coverages = zip(*kept, strict=True) if kept else [()] * 4
             point[how] = {
                 "promised": len(kept),
                 "broken": sum(broken),
+                "refuted": sum(refutes),
                 "error": percent(errors),
                 "answered": percent(coverages),
             }
@@ -244,6 +254,11 @@ def risk(netlist: Netlist, dataset: Dataset, quick: bool) -> Any:
     size = round(float(np.mean(sizes)), 3)
     sets = {"coverage": COVERAGE, "covered": percent(covered), "size": size}
     return {"risks": points, "sets": sets}
+
+
+def is_refuted(errors: int, samples: int, risk: float) -> bool:
+    """Return whether so many errors would be unlikely if the risk were as promised."""
+    return errors > 0 and probability_of_fewer(errors - 1, samples, risk) > CONFIDENCE
 
 
 def halves(num_samples: int, count: int) -> Iterator[tuple[Any, Any]]:

@@ -64,8 +64,11 @@ RISK = """\
 200 calibrations for each seed, with a confidence of 95 % and half as many samples as the test set
 has. *Draws* are drawn with replacement from the test set, as if it were all samples that there
 are; so whether a promise is broken is known exactly: that may happen in 5 % of the calibrations,
-those without a promise counted too. *Splits* are halves of the test set, and the other half
-judges, which is itself a small sample: where all errors happen to be in it, nothing warns.
+those without a promise counted too. *Splits* are halves of the test set: a promise is made from
+one half, and the other half judges it. A half with few errors leaves many to the other, and the
+judge is a small sample itself. So a judge may count more errors than were promised although the
+promise holds. *Refuted* counts the splits in which that is no accident: fewer than 5 % of judges
+would see so many errors if the risk were just as promised.
 *Answered* is the mean share that is answered (draws), *at best* what could be if all labels were
 known. Rows without a promise are sets that have too few samples, or too many errors, for it.
 """
@@ -254,6 +257,7 @@ def risk_part(results: dict[str, Any]) -> Iterator[str]:
                 continue
             total = NUM_SPLITS * len(points)
             broken = [sum(point[how]["broken"] for point in points) for how in ("draws", "splits")]
+            refuted = [point["splits"].get("refuted") for point in points]
             shown = [
                 statistics.mean(
                     point["draws"][what] for point in points if point["draws"][what] is not None
@@ -267,6 +271,7 @@ def risk_part(results: dict[str, Any]) -> Iterator[str]:
                     str(first["samples"]),
                     f"{promised} of {total}",
                     *(f"{each} ({100 * each / total:.1f} %)" for each in broken),
+                    str(sum(refuted)) if None not in refuted else "–",
                     f"{shown[0]:.2f} %",
                     f"{shown[1]:.1f} % ({best:.1f} %)",
                 ]
@@ -279,7 +284,8 @@ def risk_part(results: dict[str, Any]) -> Iterator[str]:
         return [[f"{covered:.2f} %", f"{size:.2f}"]]
 
     yield RISK
-    head = ["set", "risk", "samples", "promised", "broken (draws)", "broken (splits)", "error"]
+    head = ["set", "risk", "samples", "promised", "broken (draws)", "broken (splits)"]
+    head += ["refuted", "error"]
     yield from table([*head, "answered (at best)", "seeds"], list(each_kind(results, row)))
     yield "Prediction sets with a coverage of 95 %: how often they have the class, and size.\n"
     yield from table(["set", "covered", "classes", "seeds"], list(each_kind(results, sets)))
