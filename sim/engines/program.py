@@ -28,6 +28,7 @@ from trilut.sim.engines.planes import (
     binary_functions,
     ternary_functions,
 )
+from trilut.sim.engines.registers import NEVER, allocate
 
 __all__ = ["NO_PLANE", "Program"]
 
@@ -174,32 +175,12 @@ def _chunks(netlist: Netlist, order: Indices) -> Iterator[Indices]:
 
 def _slots(netlist: Netlist, chunks: list[Indices]) -> tuple[Indices, int]:
     """Give each net a slot, -1 if nothing reads it; return them and how many there are."""
-    last = np.full(netlist.num_nets, -1)
+    last = np.full(netlist.num_nets, NEVER)
     for number, gates in enumerate(chunks):
         sources = netlist.sources[gates]
         last[sources[sources != NO_NET]] = number
     last[netlist.outputs] = len(chunks)
-    # A gate that nobody reads still needs a place to write to.
-    used = np.flatnonzero((last >= 0) | (np.arange(netlist.num_nets) >= netlist.num_inputs))
-    dying = used[np.argsort(last[used], kind="stable")]
-    ends = np.searchsorted(last[dying], np.arange(len(chunks)), side="right")
-    slots = np.full(netlist.num_nets, -1)
-    live = used[used < netlist.num_inputs]
-    slots[live] = np.arange(len(live))
-    num_slots, start = len(live), 0
-    free = np.empty(0, dtype=np.int64)
-    for gates, end in zip(chunks, ends, strict=True):
-        num_reused = min(len(free), len(gates))
-        free, reused = np.split(free, [len(free) - num_reused])
-        num_new = len(gates) - num_reused
-        taken = np.concatenate([reused, num_slots + np.arange(num_new)])
-        slots[netlist.num_inputs + gates] = np.sort(taken)
-        num_slots += num_new
-        # What this chunk read last is free for the next one.
-        dead = slots[dying[start:end]]
-        free = np.concatenate([free, dead[dead >= 0]])
-        start = int(end)
-    return slots, num_slots
+    return allocate([netlist.num_inputs + gates for gates in chunks], last, netlist.num_inputs)
 
 
 def _instructions(

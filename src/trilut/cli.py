@@ -12,6 +12,7 @@ import trilut
 from trilut import interrupt
 from trilut.commands.boards import add_board, add_host
 from trilut.commands.campaigns import add_campaign
+from trilut.commands.engine import add_engine
 from trilut.commands.exploration import add_explore, add_literature
 from trilut.commands.hardware import add_optimize, add_synth, add_verilog
 from trilut.commands.inspection import (
@@ -128,6 +129,7 @@ def _parser() -> argparse.ArgumentParser:
         add_synth,
         add_layout,
         add_board,
+        add_engine,
         add_host,
         add_explore,
         add_literature,
