@@ -77,7 +77,7 @@ test-all: lint $(STAMP_ALL)
 	$(BIN)/pytest
 
 bench: bench-sim bench-area bench-asic bench-tapeout bench-groupsum bench-emission bench-estimate \
-  bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-nodes bench-pareto bench-fit bench-training bench-c bench-peripheral
+  bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-nodes bench-pareto bench-fit bench-training bench-c bench-peripheral bench-explorer
 
 bench-area: $(STAMP)
 	$(BIN)/python benchmarks/area.py
@@ -158,6 +158,9 @@ bench-mutants: $(STAMP)
 bench-c: $(STAMP)
 	@mkdir -p build
 	$(BIN)/python benchmarks/c_export.py --json build/bench-c.json
+
+bench-explorer: $(STAMP)
+	$(BIN)/python benchmarks/explorer.py
 
 bench-peripheral: $(STAMP)
 	@mkdir -p build

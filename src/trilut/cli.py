@@ -17,6 +17,7 @@ from trilut.commands.exploration import add_explore, add_literature
 from trilut.commands.hardware import add_optimize, add_synth, add_verilog
 from trilut.commands.inspection import (
     add_compare,
+    add_explorer,
     add_faults,
     add_gate,
     add_info,
@@ -116,6 +117,7 @@ def _parser() -> argparse.ArgumentParser:
         add_watch,
         add_info,
         add_report,
+        add_explorer,
         add_optimize,
         add_export,
         add_import,

@@ -20,7 +20,7 @@ from trilut.report.page import PAGE_MODULES
 from trilut.report.run import Report, make_report, write_report
 from trilut.report.verification import read_verification, verification_rows
 
-__all__ = ["near_synthesis", "report_run"]
+__all__ = ["dataset_if_any", "near_synthesis", "report_run"]
 
 
 def report_run(
@@ -59,7 +59,7 @@ def report_run(
     file = path / "net.trilut" if path.is_dir() else path
     netlist = load(file)
     split, accuracy = None, None
-    dataset = _dataset(netlist, data)
+    dataset = dataset_if_any(netlist, data, without="no accuracy")
     if dataset is not None:
         split = samples_for(netlist, dataset)
         accuracy = dataset_accuracy(netlist, dataset)
@@ -81,7 +81,11 @@ def report_run(
     return report
 
 
-def _dataset(netlist: Netlist, name: str | None) -> Dataset | None:
+def dataset_if_any(netlist: Netlist, name: str | None, *, without: str) -> Dataset | None:
+    """Return a data set by name, or the one that a netlist was trained on if it can be had.
+
+    If it cannot, the user is told, and what there is ``without`` it.
+    """
     if netlist.encoder is None or netlist.head is None:
         return None
     try:
@@ -89,7 +93,7 @@ def _dataset(netlist: Netlist, name: str | None) -> Dataset | None:
     except (DataError, FormatError, ToolError) as error:
         if name is not None:
             raise
-        talk(f"No samples, so no accuracy: {error}")
+        talk(f"No samples, so {without}: {error}")
         return None
 
 

@@ -24,6 +24,7 @@ from trilut.text import visible
 
 __all__ = [
     "add_compare",
+    "add_explorer",
     "add_faults",
     "add_gate",
     "add_info",
@@ -126,6 +127,39 @@ def _report(args: argparse.Namespace) -> None:
     run = args.run_path if args.run_path.is_dir() else args.run_path.parent
     page = (args.output or run) / "report.html"
     print_result(args, report.title, {**report.summary, "page": str(page)}, report.document)
+
+
+def add_explorer(commands: Any) -> None:
+    """Add the command ``explorer``."""
+    parser = add_command(
+        commands,
+        "explorer",
+        _explorer,
+        "write a page that runs a circuit in the browser: inputs to set, nets that light up",
+        "trilut explorer build/run/net.trilut -o build/explorer.html",
+    )
+    add_net(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, required=True, help="page to write"
+    )
+    parser.add_argument(
+        "--data", metavar="DATASET", help="name or file of a data set; default: the trained one"
+    )
+    add_label(parser)
+    parser.add_argument(
+        "--samples", metavar="N", type=positive, default=24, help="number of test samples in it"
+    )
+    add_json(parser)
+
+
+def _explorer(args: argparse.Namespace) -> None:
+    from trilut.app.explorer import write_explorer
+
+    data = None if args.data is None else dataset_name(args.data, args)
+    num_samples = write_explorer(args.net, args.output, data=data, num_samples=args.samples)
+    facts = {"page": str(args.output), "samples": num_samples}
+    rows = {"page": str(args.output), "samples": str(num_samples)}
+    print_result(args, "explorer", rows, facts)
 
 
 def add_gate(commands: Any) -> None:

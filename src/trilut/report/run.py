@@ -15,6 +15,7 @@ from trilut.measure.analysis import CircuitAnalysis, analyze, gate_landscape
 from trilut.measure.evaluation import Accuracy, missing_curve
 from trilut.report.analysis import analysis_tables
 from trilut.report.drawing import circuit_figure
+from trilut.report.explorer import ExplorerSamples, explorer_page
 from trilut.report.figures import (
     confusion_figure,
     coverage_figure,
@@ -44,6 +45,9 @@ __all__ = ["Report", "make_report", "write_report"]
 
 FORMAT = "trilut-report"
 VERSION = 2
+
+# Of larger circuits the page is slow to load, and there is little to see.
+_EXPLORED_GATES = 50_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,12 +172,23 @@ def make_report(
 
 
 def write_report(report: Report, netlist: Netlist, split: Split | None, directory: Path) -> None:
-    """Write ``report.json`` and ``report.html`` into a directory; the samples are for figures.
+    """Write ``report.json``, ``report.html`` and ``explorer.html`` into a directory.
 
-    Without the packages of :data:`trilut.report.page.PAGE_MODULES` there is no page.
+    The samples are for figures. Without the packages of :data:`trilut.report.page.PAGE_MODULES`
+    there is no report.html; of a very large circuit there is no explorer.html.
     """
     write_atomically(directory / "report.json", json.dumps(report.document, indent=2) + "\n")
     write_page(directory / "report.html", lambda: _page(report, netlist, split))
+    explorer = directory / "explorer.html"
+    if _is_explored(netlist):
+        samples = None if split is None else ExplorerSamples.first(netlist, split)
+        write_atomically(explorer, explorer_page(netlist, samples))
+    else:
+        explorer.unlink(missing_ok=True)
+
+
+def _is_explored(netlist: Netlist) -> bool:
+    return netlist.num_gates <= _EXPLORED_GATES
 
 
 def _page(report: Report, netlist: Netlist, split: Split | None) -> str:
@@ -195,6 +210,7 @@ def _page(report: Report, netlist: Netlist, split: Split | None) -> str:
     return render_page(
         "run.html.j2",
         report=report.document,
+        has_explorer=_is_explored(netlist),
         cards=report.cards,
         sections={name: title for name, (title, content) in titles.items() if content},
         summary=report.parts,
