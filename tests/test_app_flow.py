@@ -71,6 +71,7 @@ def test_flow_writes_what_it_says(flow):
         "logs",
         "report.json",
         "report.html",
+        "explorer.html",
     }
     assert json.loads((output / "report.json").read_text()) == report.document
     page = (output / "report.html").read_text()

@@ -197,6 +197,7 @@ WORKING = {
         "calibrate NET --data SAMPLES --set-coverage 0.5 -o OUT.trilut",
         "monitor p --features p -o OUT.trilut",
         "watch MONITOR SAMPLES",
+        "explorer NET -o OUT.html",
         "trace NET --data SAMPLES",
         "faults NET --data SAMPLES",
         "compare NET NET --random 100",
