@@ -1,18 +1,22 @@
 """MNIST by one layer of gates that fill a LUT: accuracy, mapped LUT6 and the time to train.
 
 A training is kept under build/bench-nodes/ROW/SEED, and goes on if it was interrupted. Its row goes
-to docs/nodes-results.json; what is there with the same settings is not trained again.
+to docs/nodes-results.json; what is there with the same settings is not trained again. One thread.
 
-Run: python benchmarks/nodes_accuracy.py [--only 6b-900,3t-970] [--seed K] [--table]
+Run: python benchmarks/nodes_accuracy.py [--only 6b-900,3t-970] [--seeds 0,1,2] [--table]
 """
 
 import argparse
 import json
+import os
 import platform
 import time
 from pathlib import Path
 from typing import Any
 
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+)
 import jax
 from nodes import mapped
 
@@ -34,6 +38,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "6b-900": {"node": "6b", "layers": (900,)},
     "6b-1270": {"node": "6b", "layers": (1270,)},
     "6b-2070": {"node": "6b", "layers": (2070,)},
+    "6b-2900": {"node": "6b", "layers": (2900,)},
     "4b-1390": {"node": "4b", "layers": (1390,)},
     "3t-970": {"node": "3t", "node_output": "bit", "layers": (970,)},
     "2t2b-1390": {"node": "2t2b", "layers": (1390,)},
@@ -46,16 +51,17 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", metavar="ROW,…", default=",".join(ROWS), help="rows")
-    parser.add_argument("--seed", metavar="K", type=int, default=0)
+    parser.add_argument("--seeds", metavar="K,…", default="0", help="one after the other")
     parser.add_argument("--table", action="store_true", help="only print what is there")
     args = parser.parse_args()
     names = args.only.split(",")
     if unknown := set(names) - ROWS.keys():
         parser.error(f"no rows {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
     if not args.table:
-        dataset = load_dataset("mnist", seed=args.seed)
-        for name in names:
-            measure(name, args.seed, dataset)
+        for seed in map(int, args.seeds.split(",")):
+            dataset = load_dataset("mnist", seed=seed)
+            for name in names:
+                measure(name, seed, dataset)
     print_table()
 
 
@@ -73,7 +79,7 @@ def measure(name: str, seed: int, dataset: Dataset) -> None:
     result.netlist.save(RUNS / key / "net.trilut")
     try:
         target = load_target("xc7")
-        options = HardwareOptions(sums=target.sums, pipeline=2, presence_bits=False)
+        options = HardwareOptions(sums=target.sums, pipeline=2, presence_bits=False, margin=False)
         luts, num_registers = mapped(result.netlist, target, options)
     except TrilutError as error:
         print(f"{key}: not mapped: {error}", flush=True)
