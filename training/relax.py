@@ -217,19 +217,25 @@ def _look_up(
 
 def _look_up_forward(node: Node, tables: Array, inputs: list[Array]) -> tuple[Array, object]:
     rows = _rows_read(node, inputs)
-    return _entries(tables, rows), (tables, inputs, rows)
+    value = _entries(tables, rows)
+    return value, (tables, inputs, rows, value)
 
 
 def _look_up_backward(
-    node: Node, saved: tuple[Array, list[Array], Array], gradient: Float[Array, "gate batch"]
+    node: Node, saved: tuple[Array, list[Array], Array, Array], gradient: Float[Array, "gate batch"]
 ) -> tuple[Array, list[Array]]:
-    tables, inputs, rows = saved
+    tables, inputs, rows, value = saved
     gates = jnp.arange(len(tables), dtype=rows.dtype)[:, None]
     of_tables = jnp.zeros_like(tables).at[gates, rows].add(gradient, mode="promise_in_bounds")
     slopes = []
     for x, radix, stride in zip(inputs, node.radices, node.strides, strict=True):
-        lowest = rows - stride * _level(x, radix)
-        rise = _entries(tables, lowest + stride * (radix - 1)) - _entries(tables, lowest)
+        level = _level(x, radix)
+        if radix == 2:
+            # One end of the chord is the value.
+            rise = x * (value - _entries(tables, rows + stride * (1 - 2 * level)))
+        else:
+            lowest = rows - stride * level
+            rise = _entries(tables, lowest + stride * (radix - 1)) - _entries(tables, lowest)
         slopes.append(gradient * (0.5 * rise))
     return of_tables, slopes
 

@@ -8,6 +8,7 @@ slot's value has, correlated with the candidates' values: one matrix product a l
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
@@ -161,7 +162,7 @@ def _start_slots(
     if num_candidates is None or num_candidates >= len(sources):
         candidates = sources[None, :]
     else:
-        num_blocks = num_slots // max(n for n in range(1, _MAX_BLOCK + 1) if num_slots % n == 0)
+        num_blocks = num_slots // _divisor(num_slots)
         drawn = [generator.permutation(len(sources))[:num_candidates] for _ in range(num_blocks)]
         candidates = sources[np.sort(np.stack(drawn))]
     shape = (len(candidates), num_slots // len(candidates), candidates.shape[1])
@@ -247,8 +248,7 @@ class WireSearch:
 
         by_block = gradient.reshape(num_blocks, num_slots, -1)
         blocks = (search.candidates, search.scores, search.momentum, by_block)
-        # One after the other: one block fits the caches, all of them do not.
-        scores, momentum = jax.lax.map(update_block, blocks)
+        scores, momentum = _one_by_one(update_block, blocks)
         return search._replace(scores=scores, momentum=momentum)
 
     def choose(self, search: LayerSearch) -> LayerWiring:
@@ -272,11 +272,33 @@ class WireSearch:
             strength = strength - self.comparator_cost * _unshared(
                 search, strength, self.num_inputs
             )
-        best = jax.lax.map(_first_highest, strength)[:, :, None]
+        best = _all_highest(strength)[:, :, None]
         score = jnp.take_along_axis(search.scores, best, axis=2)
         signs = jnp.where(score < 0, -1.0, 1.0).ravel()
         parents = jnp.take_along_axis(search.candidates, best[:, :, 0], axis=1).ravel()
         return list(zip(jnp.split(parents, count), jnp.split(signs, count), strict=True))
+
+
+def _one_by_one(
+    function: Callable[[tuple[Array, ...]], tuple[Array, ...]], blocks: tuple[Array, ...]
+) -> tuple[Array, ...]:
+    """Map over blocks, of which one fits the caches and all of them do not."""
+    if len(blocks[0]) > 1:
+        return jax.lax.map(function, blocks)
+    # XLA makes slower code of a loop with one turn.
+    return jax.tree.map(lambda x: x[None], function(tuple(each[0] for each in blocks)))
+
+
+def _all_highest(strength: Float[Array, "block slot candidate"]) -> Int[Array, "block slot"]:
+    """Return the candidate with the largest strength of every slot, a piece at a time."""
+    num_blocks, num_slots, num_candidates = strength.shape
+    pieces = strength.reshape(-1, _divisor(num_blocks * num_slots), num_candidates)
+    return jax.lax.map(_first_highest, pieces).reshape(num_blocks, num_slots)
+
+
+def _divisor(num_slots: int) -> int:
+    """Return how many slots to take at a time, so that all pieces are equal."""
+    return max(size for size in range(1, _MAX_BLOCK + 1) if num_slots % size == 0)
 
 
 def _first_highest(strength: Float[Array, "slot candidate"]) -> Int[Array, " slot"]:
@@ -294,7 +316,7 @@ def _unshared(
 
     It is 0 for candidates that are values of gates.
     """
-    chosen = jax.lax.map(_first_highest, strength)
+    chosen = _all_highest(strength)
     read = jnp.take_along_axis(search.candidates, chosen, axis=1)
     num_sources = len(search.places)
     readers = jnp.zeros(num_sources, strength.dtype).at[read.ravel()].add(1.0)
