@@ -5,13 +5,14 @@ import subprocess
 
 import numpy as np
 import pytest
-from circuits import monotone_netlist, random_netlist
+from circuits import all_trits, monotone_netlist, random_netlist, random_nodes
 from commandline import fails
 from compiled import STRICT, CompiledNetlist
 from regression.make import HERE, KINDS, vectors
 
 from trilut import Encoder, Feature, Head, Netlist, load, save, sim
 from trilut.circuit.encoder import FeatureVectors
+from trilut.circuit.kinds import Kind
 from trilut.circuit.monotone import is_monotone
 from trilut.cli import main
 from trilut.errors import FormatError, NetlistError
@@ -22,6 +23,7 @@ FORMATS = [("c", 64), ("c-compact", 8)]
 
 
 def compiled(netlist, directory, language="c", lanes=64, **settings):
+    directory.mkdir(exist_ok=True)
     _, path = export_netlist(netlist, directory, language, name="net", **settings)
     return CompiledNetlist(netlist, path, lanes=lanes)
 
@@ -54,6 +56,53 @@ def test_regression_netlists(name, language, lanes, tmp_path):
     netlist = load(HERE / f"{name}.trilut")
     inputs = FeatureVectors.concatenate(list(vectors(netlist).values()))
     check(netlist, inputs, tmp_path, language, lanes)
+
+
+@pytest.mark.parametrize(("language", "lanes"), FORMATS)
+@pytest.mark.parametrize("num_classes", [0, 3])
+@pytest.mark.parametrize("shapes", [("bbbbbb", "bbbb"), ("ttt", "ttbb", "bbbbb", "bt")])
+def test_gates_of_any_wires(shapes, num_classes, language, lanes, tmp_path):
+    netlist = random_nodes(
+        len(shapes), num_inputs=7, num_gates=40, num_outputs=12, num_classes=num_classes,
+        shapes=shapes,
+    )  # fmt: skip
+    check(netlist, all_trits(netlist), tmp_path, language, lanes)
+
+
+def test_gates_of_bits_alone(tmp_path):
+    netlist = random_six_bits(num_inputs=9, num_gates=30)
+    assert set(netlist.kinds.tolist()) == {Kind.BIT}
+    for language, lanes in FORMATS:
+        check(netlist, all_trits(netlist), tmp_path / language, language, lanes)
+
+
+def random_six_bits(num_inputs, num_gates):
+    rng = np.random.default_rng(0)
+    return Netlist(
+        num_inputs,
+        rng.choice([-1, 1], (num_gates, 64)),
+        np.array([rng.choice(num_inputs, 6, replace=False) for _ in range(num_gates)]),
+        num_inputs + np.arange(num_gates),
+        np.full(num_inputs + num_gates, Kind.BIT),
+        head=Head(("a", "b", "c"), (num_gates // 3,) * 3),
+    )
+
+
+@pytest.mark.parametrize(("language", "lanes"), FORMATS)
+def test_scores_of_any_wires(language, lanes, tmp_path):
+    netlist = random_nodes(
+        3, num_inputs=6, num_gates=30, num_outputs=12, num_classes=3, scores=True,
+        with_encoder=True,
+    )  # fmt: skip
+    check(netlist, random_vectors(netlist.encoder), tmp_path, language, lanes)
+
+
+def test_scores_that_are_all_constants(tmp_path):
+    netlist = Netlist(
+        1, [[3, 3], [-2, -2]], [[0], [0]], [1, 2], [Kind.BIT, Kind.SCORE, Kind.SCORE],
+        head=Head(("a", "b"), (1, 1), limit=3),
+    )  # fmt: skip
+    check(netlist, all_trits(netlist), tmp_path, "c", 64)
 
 
 def random_trits(netlist, count=200):

@@ -77,7 +77,7 @@ def test_graph_of_ands_computes_nodes(net):
         assert found == wires("o", net.kinds[net.outputs], expected)
 
 
-def test_scores_and_c_are_refused(tmp_path, capsys):
+def test_scores_are_no_logic(tmp_path, capsys):
     net = random_nodes(
         0, num_inputs=5, num_gates=9, num_outputs=4, num_classes=2, scores=True, with_encoder=True
     )
@@ -85,8 +85,3 @@ def test_scores_and_c_are_refused(tmp_path, capsys):
     command = ["export", str(tmp_path / "net.trilut"), "-o", str(tmp_path / "out")]
     message = fails(capsys, *command, "--format", "blif")
     assert message == "Output 0 is a score, but there is no head to add it to"
-    message = fails(capsys, *command, "--format", "c")
-    assert message == (
-        "Netlist 'net' has other gates than two-input gates of one valence, and C is written for "
-        "these alone"
-    )

@@ -74,6 +74,9 @@ LayerSearch: TypeAlias = tuple[SlotSearch, ...]
 Search: TypeAlias = tuple[LayerSearch, ...]
 """The search of every layer; empty where the wiring is fixed."""
 
+# Candidates, scores, momentum and gradient of the slots of a block.
+_Block: TypeAlias = tuple[Array, Array, Array, Array]
+
 
 # Checkable at run time because the tests check the types of all arguments.
 @runtime_checkable
@@ -237,7 +240,7 @@ class WireSearch:
         progress = step.astype(gradient.dtype) / (_FROZEN_FROM * self.steps)
         rate = self.rate * 0.5 * (1 + jnp.cos(math.pi * progress))
 
-        def update_block(block: tuple[Array, Array, Array, Array]) -> tuple[Array, Array]:
+        def update_block(block: _Block) -> tuple[Array, Array]:
             candidates, scores, momentum, of_slots = block
             product = of_slots @ sources[candidates].T
             momentum = _MOMENTUM * momentum + (1 - _MOMENTUM) * product
@@ -280,13 +283,14 @@ class WireSearch:
 
 
 def _one_by_one(
-    function: Callable[[tuple[Array, ...]], tuple[Array, ...]], blocks: tuple[Array, ...]
-) -> tuple[Array, ...]:
+    function: Callable[[_Block], tuple[Array, Array]], blocks: _Block
+) -> tuple[Array, Array]:
     """Map over blocks, of which one fits the caches and all of them do not."""
     if len(blocks[0]) > 1:
         return jax.lax.map(function, blocks)
     # XLA makes slower code of a loop with one turn.
-    return jax.tree.map(lambda x: x[None], function(tuple(each[0] for each in blocks)))
+    first, second = function(jax.tree.map(lambda x: x[0], blocks))
+    return first[None], second[None]
 
 
 def _all_highest(strength: Float[Array, "block slot candidate"]) -> Int[Array, "block slot"]:

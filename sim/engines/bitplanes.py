@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trilut.sim.engines.lut_program import Scores
-from trilut.sim.engines.planes import FIRST_LUT, kernels, lut
+from trilut.sim.engines.planes import FIRST_LUT, kernels, lut, lut_inputs
 from trilut.sim.engines.program import NO_PLANE, Program
 
 __all__ = ["evaluate", "run_gates"]
@@ -44,9 +44,8 @@ def run_gates(program: Program, planes: Words) -> None:
     ends = np.concatenate([[0], np.cumsum(program.runs[:, 1], dtype=np.int64)])
     for number, (start, end) in zip(program.runs[:, 0], pairwise(ends), strict=True):
         if number >= FIRST_LUT:
-            _look_up(
-                int(number) - FIRST_LUT + 3, program.operands[start:end].reshape(-1, 9), planes
-            )
+            rows = program.operands[start:end].reshape(-1, 9)
+            _look_up(lut_inputs(int(number)), rows, planes)
             continue
         a, b, result = program.operands[start:end].T
         sources = {"ap": a, "am": a ^ 1, "bp": b, "bm": b ^ 1}

@@ -23,6 +23,7 @@ __all__ = [
     "binary_functions",
     "kernels",
     "lut",
+    "lut_inputs",
     "ternary_functions",
 ]
 
@@ -199,6 +200,11 @@ def lut(bits: Callable[[int], Any], inputs: Sequence[Any]) -> Any:
     half = 1 << len(rest)
     low, high = lut(bits, rest), lut(lambda row: bits(row + half), rest)
     return low ^ (last & (low ^ high))
+
+
+def lut_inputs(kernel: int) -> int:
+    """Return how many inputs the LUTs of a kernel have."""
+    return kernel - FIRST_LUT + 3
 
 
 @cache

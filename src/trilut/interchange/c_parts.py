@@ -9,12 +9,15 @@ __all__ = [
     "COUNT",
     "DECIDE",
     "DECIDE_LANES",
+    "DECIDE_MANY",
     "ENCODE",
     "ENCODE_NOTHING",
     "EVALUATE_LANES",
     "HEADER",
+    "LOOK_UP",
     "PROTOTYPE_QUANTIZE",
     "QUANTIZE",
+    "SCORE_LANES",
     "SELF_TEST",
     "SUM",
     "TAKE_TRITS",
@@ -134,13 +137,34 @@ static void load(@net@_word *planes, @source@, size_t lanes)
 COMPUTE_RUNS = """\
 static void compute(@net@_word *v)
 {
-    const @index@ *p = operands;
+    const @index@ *p = operands;@table@
     for (size_t run = 0; run < sizeof runs / sizeof runs[0]; run++) {
         size_t left = runs[run][1];
         switch (runs[run][0]) {
 @cases@
         }
     }
+}
+"""
+
+# The first input is looked up in pairs of rows, and each other one halves what is left.
+LOOK_UP = """\
+static @net@_word look_up(const @net@_word *v, const @index@ *p, size_t inputs,
+                          const uint32_t *table)
+{
+    @net@_word rows[32];
+    const size_t pairs = (size_t)1 << (inputs - 1);
+    for (size_t row = 0; row < pairs; row++) {
+        const uint32_t pair = table[row >> 4] >> (2 * row & 31);
+        const @net@_word low = pair & 1 ? ~v[p[0]] : 0;
+        rows[row] = (@net@_word)(pair & 2 ? low | v[p[0]] : low);
+    }
+    for (size_t k = 1; k < inputs; k++)
+        for (size_t row = 0; row < pairs >> k; row++) {
+            const @net@_word low = rows[2 * row], high = rows[2 * row + 1];
+            rows[row] = (@net@_word)(low ^ (v[p[k]] & (low ^ high)));
+        }
+    return rows[0];
 }
 """
 
@@ -193,14 +217,24 @@ static int32_t sum(const @net@_word *planes, const @index@ *from, size_t number,
 }
 """
 
-DECIDE = """\
-static void decide(const int32_t *plus, const int32_t *minus, @net@_decision *decision)
+DECIDE_MANY = """
+void @net@_decide_many(@net@_workspace *work, @source@, size_t count, @net@_decision *decisions)
 {
-    int32_t best = plus[0] - minus[0], second = INT32_MIN;
+    for (size_t first = 0; first < count; first += @NET@_LANES) {
+        const size_t lanes = count - first < @NET@_LANES ? count - first : @NET@_LANES;
+        decide_lanes(work, @inputs_from_first@, lanes, decisions + first);
+    }
+}
+"""
+
+DECIDE = """\
+static void decide(@votes@, @net@_decision *decision)
+{
+    int32_t best = @first_score@, second = INT32_MIN;
     decision->chosen = 0;
     decision->scores[0] = best;
     for (int32_t c = 1; c < @NET@_NUM_CLASSES; c++) {
-        const int32_t score = plus[c] - minus[c];
+        const int32_t score = @score@;
         decision->scores[c] = score;
         if (score > best) {
             second = best;
@@ -248,15 +282,43 @@ static void decide_lanes(@net@_workspace *work, @source@, size_t lanes, @net@_de
         decide(plus, minus, decisions + lane);
     }
 }
+@many@"""
 
-void @net@_decide_many(@net@_workspace *work, @source@, size_t count, @net@_decision *decisions)
+# A score is a number of several planes; those of one class and one weight are a term.
+SCORE_LANES = """\
+void @net@_decide(@net@_workspace *work, @source@, @net@_decision *decision)
 {
-    for (size_t first = 0; first < count; first += @NET@_LANES) {
-        const size_t lanes = count - first < @NET@_LANES ? count - first : @NET@_LANES;
-        decide_lanes(work, @inputs_from_first@, lanes, decisions + first);
+    int32_t sums[@NET@_NUM_CLASSES];
+    load(work->planes, @inputs@, 1);
+    compute(work->planes);
+    for (size_t c = 0; c < @NET@_NUM_CLASSES; c++)
+        sums[c] = class_base[c];
+    for (size_t t = 0; t < @NET@_NUM_TERMS; t++) {
+        const @index@ *from = term_plane + term_first[t];
+        const size_t size = term_first[t + 1] - term_first[t];
+        sums[term_class[t]] += term_weight[t] * sum(work->planes, from, size, 0);
+    }
+    decide(sums, decision);
+}
+
+static void decide_lanes(@net@_workspace *work, @source@, size_t lanes, @net@_decision *decisions)
+{
+    load(work->planes, @inputs@, lanes);
+    compute(work->planes);
+    for (size_t t = 0; t < @NET@_NUM_TERMS; t++) {
+        const size_t size = term_first[t + 1] - term_first[t];
+        count_planes(work->planes, term_plane + term_first[t], size, 0, work->digits[t]);
+    }
+    for (size_t lane = 0; lane < lanes; lane++) {
+        int32_t sums[@NET@_NUM_CLASSES];
+        for (size_t c = 0; c < @NET@_NUM_CLASSES; c++)
+            sums[c] = class_base[c];
+        for (size_t t = 0; t < @NET@_NUM_TERMS; t++)
+            sums[term_class[t]] += term_weight[t] * number_of(work->digits[t], lane);
+        decide(sums, decisions + lane);
     }
 }
-"""
+@many@"""
 
 EVALUATE_LANES = """\
 static void evaluate_lanes(@net@_workspace *work, @source@, size_t lanes, int8_t *outputs)

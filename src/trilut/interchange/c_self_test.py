@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trilut.circuit.encoder import Encoder, FeatureVectors
+from trilut.circuit.kinds import Kind
 from trilut.circuit.monotone import is_monotone
 from trilut.circuit.netlist import Netlist
 from trilut.interchange import c_parts
@@ -21,7 +22,7 @@ def self_test(netlist: Netlist) -> str:
     encoder = netlist.encoder
     inputs: FeatureVectors | NDArray[np.int8]
     if encoder is None:
-        tables, draws, inputs = "", *_drawn_trits(netlist)
+        tables, draws, inputs = _drawn_trits(netlist)
         places = {"NUM_INPUTS": "@NET@_NUM_INPUTS", "all_inputs": "inputs[0]", "present_array": ""}
     else:
         tables, draws, inputs = _tables(encoder), _DRAW_FEATURES, _drawn_features(encoder)
@@ -59,17 +60,19 @@ class _Draws:
         return self._state
 
 
-def _drawn_trits(netlist: Netlist) -> tuple[str, NDArray[np.int8]]:
-    """Return C that draws an input, and what it draws."""
+def _drawn_trits(netlist: Netlist) -> tuple[str, str, NDArray[np.int8]]:
+    """Return tables and C that draws an input, and what it draws."""
     draw = _Draws()
     numbers = [[draw() for _ in range(netlist.num_inputs)] for _ in range(_SAMPLES)]
     drawn = np.array(numbers, dtype=np.int64)
-    if netlist.valence == 2:
-        text, trits = "(draw(&state) >> 31) * 2", (drawn >> 31) * 2 - 1
-    else:
-        text, trits = "(draw(&state) >> 16) % 3", (drawn >> 16) % 3 - 1
+    bits, trits = (drawn >> 31) * 2 - 1, (drawn >> 16) % 3 - 1
+    bit, trit = "(draw(&state) >> 31) * 2", "(draw(&state) >> 16) % 3"
+    is_bit = netlist.kinds[: netlist.num_inputs] == Kind.BIT
+    tables, text = "", bit if is_bit.all() else trit
+    if is_bit.any() and not is_bit.all():
+        tables, text = f"{array('uint8_t', 'is_bit', is_bit)}\n\n", f"is_bit[i] ? {bit} : {trit}"
     text = f"            inputs[sample][i] = (@net@_value)((int32_t)({text}) - 1);"
-    return text, trits.astype(np.int8)
+    return tables, text, np.where(is_bit, bits, trits).astype(np.int8)
 
 
 # Every second sample lacks an eighth of its features.

@@ -5,10 +5,8 @@ sample. ``c`` writes one statement for each; ``c-compact`` writes their operands
 loop for each kernel.
 """
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from importlib.metadata import version
 
 import numpy as np
@@ -16,29 +14,26 @@ from numpy.typing import NDArray
 
 from trilut.circuit.encoder import Encoder
 from trilut.circuit.head import Head
+from trilut.circuit.kinds import Kind
 from trilut.circuit.monotone import is_monotone
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
 from trilut.circuit.origin import origin_facts
-from trilut.errors import NetlistError
 from trilut.identifier import check_identifier
 from trilut.interchange import c_parts
+from trilut.interchange.c_logic import STATEMENTS, loops, statements
+from trilut.interchange.c_scores import Terms
 from trilut.interchange.c_self_test import self_test
 from trilut.interchange.c_text import Integers, array
-from trilut.sim.engines.planes import kernels
 from trilut.sim.engines.program import NO_PLANE, Program
 from trilut.text import cut
 
 __all__ = ["c_files", "quantization"]
 
-# The time of gcc grows with the square of a function's length.
-_STATEMENTS = 250
 # C99 promises string literals of so many bytes; a character of UTF-8 takes up to four.
 _NAME_CHARACTERS = 4095 // 4
 
 _LARGEST = float(np.finfo(np.float64).max)
-
-_LEAF = re.compile(r"\b(?:(?P<leaf>[ab][pm])|(?P<zero>zero)|(?P<one>one))\b")
 
 
 def c_files(
@@ -59,13 +54,8 @@ def c_files(
     Raises
     ------
     NetlistError
-        If the name is no plain identifier, or the circuit has other gates than two-input ones.
+        If the name is no plain identifier.
     """
-    if not netlist.is_two_input:
-        raise NetlistError(
-            f"Netlist {netlist.name!r} has other gates than two-input gates of one valence, and C "
-            "is written for these alone"
-        )
     # Program optimises for any trits.
     program = Program.of(optimize(netlist).netlist if optimized else netlist)
     source = _Source(netlist, check_identifier(name), program, compact)
@@ -91,11 +81,16 @@ class _Source:
         features = encoder.features
         return Integers(min(f.minimum for f in features), max(f.maximum for f in features))
 
+    @cached_property
+    def terms(self) -> Terms | None:
+        """What scores are added up from, if there are any."""
+        return Terms.of(self.netlist.head, self.program) if self.netlist.head else None
+
     @property
     def index(self) -> str:
         """The type of the number of a plane, an input or an output."""
         program = self.program
-        most = max(program.num_planes, len(program.inputs), len(program.outputs), _STATEMENTS)
+        most = max(program.num_planes, len(program.inputs), len(program.outputs), STATEMENTS)
         return Integers(0, most).index
 
     @cached_property
@@ -104,12 +99,14 @@ class _Source:
         answer, digits = "", ""
         if net.head is not None:
             answer = _decision_type(net.head, certain=is_monotone(net))
-            planes = self.program.planes_per_net
-            digits = f"\n    @net@_word digits[@NET@_NUM_CLASSES][{planes}][@NET@_DIGITS];"
+            counts = f"[@NET@_NUM_CLASSES][{self.program.planes_per_net}]"
+            if self.terms is not None:
+                counts = "[@NET@_NUM_TERMS]"
+            digits = f"\n    @net@_word digits{counts}[@NET@_DIGITS];"
         return self._filled(
             "\n".join(_comment(net)) + "\n" + c_parts.HEADER,
             constants="\n".join(f"#define @NET@_{key} {x}" for key, x in self._constants().items()),
-            input_meaning=_input_meaning(net.encoder, self.is_ternary),
+            input_meaning=_input_meaning(net),
             value=self.values.type,
             answer=answer or "// The answer is a trit for each output: -1, 0 or 1, of type int8_t.",
             num_planes=str(max(1, self.program.num_planes)),
@@ -122,8 +119,8 @@ class _Source:
     def body(self) -> str:
         net = self.netlist
         parts = ["\n".join(_comment(net)), f'#include "{self.name}.h"', *self._load()]
-        parts += [*self._compute(), array(self.index, "output_plane", self.program.outputs)]
-        parts += self._answers()
+        gates = loops(self.program, self.index) if self.compact else statements(self.program)
+        parts += [self._filled(gates), *self._answers()]
         if net.encoder is not None:
             parts.append(self._filled(quantization(net.encoder)))
         if names := self._names():
@@ -143,6 +140,8 @@ class _Source:
         if net.head is not None:
             constants["NUM_CLASSES"] = len(net.head.classes)
             constants["DIGITS"] = max(net.head.group_sizes).bit_length()
+        if self.terms is not None:
+            constants["NUM_TERMS"] = len(self.terms.planes)
         return constants
 
     def _sources(self) -> dict[str, str]:
@@ -187,7 +186,9 @@ class _Source:
 
     def _filled(self, text: str, **parts: str) -> str:
         """Return a part of the text with its places filled, names last."""
-        for key, part in {**self._sources(), "index": self.index, **parts}.items():
+        # Parts come first, because they have places of their own, and win over sources.
+        places = parts | {**self._sources(), "index": self.index} | parts
+        for key, part in places.items():
             text = text.replace(f"@{key}@", part)
         return text.replace("@net@", self.name).replace("@NET@", self.name.upper())
 
@@ -240,59 +241,46 @@ class _Source:
             "minus_end": f"\n        planes[input_plane[{place}] + 1] = minus;",
         }
 
-    def _compute(self) -> Iterator[str]:
-        """Give what computes all planes from those of the inputs."""
-        program = self.program
-        if program.num_instructions == 0:
-            yield self._filled("static void compute(@net@_word *v)\n{\n    (void)v;\n}")
-        elif self.compact:
-            used, numbers = np.unique(program.runs[:, 0], return_inverse=True)
-            runs = np.stack([numbers, program.runs[:, 1]], axis=1)
-            yield array(self.index, "operands", program.operands.ravel())
-            yield array(self.index, "runs", runs)
-            cases = [
-                f"        case {number}:\n            for (; left > 0; left--, p += 3)\n"
-                f"                v[p[2]] = {_expression(kernel, 'p[0]', 'p[1]', ' ^ 1')};\n"
-                "            break;"
-                for number, kernel in enumerate(used.tolist())
-            ]
-            yield self._filled(c_parts.COMPUTE_RUNS, cases="\n".join(cases))
-        else:
-            statements = list(_statements(program))
-            parts = range(0, len(statements), _STATEMENTS)
-            for number, start in enumerate(parts):
-                lines = "\n".join(statements[start : start + _STATEMENTS])
-                text = f"static void compute_{number}(@net@_word *v)\n{{\n{lines}\n}}"
-                yield self._filled(text)
-            calls = "\n".join(f"    compute_{number}(v);" for number in range(len(parts)))
-            yield self._filled(f"static void compute(@net@_word *v)\n{{\n{calls}\n}}")
-
     def _answers(self) -> list[str]:
         """Return what makes answers from the planes of outputs."""
-        head = self.netlist.head
+        head, terms = self.netlist.head, self.terms
+        outputs = array(self.index, "output_plane", self.program.outputs)
         if head is None:
             output = "plus - (int)(planes[1] >> lane & 1)" if self.is_ternary else "2 * plus - 1"
-            return [self._filled(c_parts.EVALUATE_LANES, output=output)]
-        minus = ("(int32_t)size - plus[c]", "", "@size@ - plus[c]")
-        if self.is_ternary:
-            counting = "\n        count_planes(work->planes, from, size, 1, work->digits[c][1]);"
-            minus = (
-                "sum(work->planes, from, size, 1)",
-                counting,
-                "number_of(work->digits[c][1], lane)",
+            return [outputs, self._filled(c_parts.EVALUATE_LANES, output=output)]
+        rules = _rules(head, certain=is_monotone(self.netlist))
+        if terms is not None:
+            tables = [terms.arrays(self.index)]
+            rules |= {"votes": "const int32_t *sums", "first_score": "sums[0]", "score": "sums[c]"}
+            lanes = self._filled(c_parts.SCORE_LANES, many=c_parts.DECIDE_MANY)
+        else:
+            tables = [outputs, array(self.index, "first_output", np.cumsum([0, *head.group_sizes]))]
+            rules |= {
+                "votes": "const int32_t *plus, const int32_t *minus",
+                "first_score": "plus[0] - minus[0]",
+                "score": "plus[c] - minus[c]",
+            }
+            lanes = self._filled(
+                c_parts.DECIDE_LANES, many=c_parts.DECIDE_MANY, **self._minus_votes()
             )
+        counting = [self._filled(part) for part in (c_parts.COUNT, c_parts.SUM)]
+        return [*tables, *counting, self._filled(c_parts.DECIDE, **rules), lanes]
+
+    def _minus_votes(self) -> dict[str, str]:
+        """Return how outputs that are −1 are counted."""
+        if self.is_ternary:
+            return {
+                "minus_sum": "sum(work->planes, from, size, 1)",
+                "minus_count": "\n        count_planes(work->planes, from, size, 1, "
+                "work->digits[c][1]);",
+                "minus_number": "number_of(work->digits[c][1], lane)",
+            }
         size = "(int32_t)(first_output[c + 1] - first_output[c])"
-        return [
-            array(self.index, "first_output", np.cumsum([0, *head.group_sizes])),
-            *(self._filled(part) for part in (c_parts.COUNT, c_parts.SUM)),
-            self._filled(c_parts.DECIDE, **_rules(head, certain=is_monotone(self.netlist))),
-            self._filled(
-                c_parts.DECIDE_LANES,
-                minus_sum=minus[0],
-                minus_count=minus[1],
-                minus_number=minus[2].replace("@size@", size),
-            ),
-        ]
+        return {
+            "minus_sum": "(int32_t)size - plus[c]",
+            "minus_count": "",
+            "minus_number": f"{size} - plus[c]",
+        }
 
     def _names(self) -> dict[str, str]:
         """Return the tables of names as C, by what they name."""
@@ -313,9 +301,12 @@ def _comment(netlist: Netlist) -> list[str]:
     return [f"// {key + ':':9}{value}" for key, value in facts.items()]
 
 
-def _input_meaning(encoder: Encoder | None, is_ternary: bool) -> str:
-    if encoder is None:
-        return f"A trit: -1{', 0' if is_ternary else ''} or 1."
+def _input_meaning(netlist: Netlist) -> str:
+    if netlist.encoder is None:
+        kinds = set(netlist.kinds[: netlist.num_inputs].tolist())
+        if kinds == {Kind.BIT, Kind.TRIT}:
+            return "A bit: -1 or 1, or a trit: -1, 0 or 1."
+        return f"A trit: -1{', 0' if Kind.TRIT in kinds else ''} or 1."
     return "A feature; each is an integer of its own bits, as @net@_quantize makes it."
 
 
@@ -336,7 +327,7 @@ def _decision_type(head: Head, *, certain: bool) -> str:
 
 def _rules(head: Head, *, certain: bool) -> dict[str, str]:
     """Return what the head asks for as C."""
-    widest = 2 * max(head.group_sizes)
+    widest = (1 << head.margin_bits) - 1
     # A margin that no score reaches need not fit into the type.
     rules = {
         "abstain_margin": str(min(head.abstain_margin, widest + 1)),
@@ -363,32 +354,6 @@ def _clamped(thresholds: NDArray[np.int64] | NDArray[np.float64], values: Intege
     """Return thresholds as integers that compare in the same way with all values."""
     lowest, highest = values.lowest, values.highest + 1
     return [int(min(max(each, lowest), highest)) for each in thresholds.tolist()]
-
-
-def _statements(program: Program) -> Iterator[str]:
-    """Give one statement for each instruction."""
-    kernel = np.repeat(program.runs[:, 0], program.runs[:, 1]).tolist()
-    for number, (a, b, result) in zip(kernel, program.operands.tolist(), strict=True):
-        planes = {"ap": a, "am": a ^ 1, "bp": b, "bm": b ^ 1}
-        yield f"    v[{result}] = {_template(number).format_map(planes)};"
-
-
-def _expression(kernel: int, a: str, b: str, other: str) -> str:
-    planes = {"ap": a, "am": a + other, "bp": b, "bm": b + other}
-    return _template(kernel).format_map(planes)
-
-
-@cache
-def _template(kernel: int) -> str:
-    """Return a kernel as C in which the numbers of planes are to be filled in."""
-
-    def leaf(match: re.Match[str]) -> str:
-        if match["leaf"]:
-            return f"v[{{{match['leaf']}}}]"
-        return "0" if match["zero"] else "~(@net@_word)0"
-
-    expression = _LEAF.sub(leaf, kernels()[kernel].expression)
-    return f"(@net@_word){expression}" if expression[0] == "(" else f"(@net@_word)({expression})"
 
 
 def quantization(encoder: Encoder) -> str:
