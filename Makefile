@@ -6,12 +6,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 STAMP_ALL := $(VENV)/.installed-all
 
-.PHONY: help install install-all demo test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-nodes bench-asic bench-tapeout bench-peers bench-c bench-peripheral results
+.PHONY: help install install-all demo docs test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-nodes bench-asic bench-tapeout bench-peers bench-c bench-peripheral bench-explorer results
 
 help:
 	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
 	@echo "make test      lint, type check and test"
 	@echo "make test-all  the slow tests too"
+	@echo "make docs      the documentation as a site (build/site/index.html)"
 	@echo "make bench     all benchmarks but the last (hours; the long ones can be interrupted); or one of:"
 	@echo "  bench-sim       speed and memory of the simulator (minutes, most of them gcc for its rival)"
 	@echo "  bench-area      LUTs of whole designs against a case statement a gate, and frequency (it can be interrupted)"
@@ -32,6 +33,7 @@ help:
 	@echo "  bench-mutants   mistakes of every kind in three designs: what simulation and proof see (an hour; it goes on where it stopped)"
 	@echo "  bench-c         instructions and code size of exported C, with valgrind and cross compilers (minutes)"
 	@echo "  bench-peripheral  cells and frequency of a design on a bus (minutes)"
+	@echo "  bench-explorer  frames a second of the explorer in headless Chromium (a minute)"
 	@echo "  bench-peers     other projects, installed with PyTorch in build/peers (gigabytes)"
 	@echo "make results   the paper's experiments again, and their page in docs/ (half an hour)"
 	@echo "make format    format the code"
@@ -63,6 +65,10 @@ lint: $(STAMP)
 
 test: lint
 	$(BIN)/pytest -n auto --dist loadfile -m "not slow"
+
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "build/site/index.html; its search needs a server: python -m http.server -d build/site"
 
 install-all: $(STAMP_ALL)
 

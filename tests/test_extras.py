@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 
 import trilut
 from trilut.boards import Family
-from trilut.cli import _parser, main
+from trilut.cli import command_parser, main
 from trilut.errors import ToolError
 from trilut.extras import PACKAGES, PROGRAMS, explained, missing, require
 from trilut.synth import load_target, target_names
@@ -316,7 +316,7 @@ LACKING = {
 def test_every_command_is_tried():
     lacking = [lines for packages in LACKING.values() for lines in packages.values()]
     lines = [line for lines in (*WORKING.values(), *lacking) for line in lines]
-    (commands,) = _parser()._subparsers._group_actions
+    (commands,) = command_parser()._subparsers._group_actions
     assert {line.split()[0] for line in lines} == {"--version", *commands.choices}
 
 

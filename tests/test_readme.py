@@ -20,6 +20,9 @@ def test_python_examples_of_the_readme_run(tmp_path, monkeypatch, capsys):
 
 
 def test_every_linked_page_exists():
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         for link in re.findall(r"\]\(([^)#]+)", page.read_text()):
+            # The site makes this page of the parsers.
+            if link.endswith("reference/commands.md"):
+                continue
             assert (page.parent / link).exists(), f"{page.name} links to {link}"

@@ -237,6 +237,9 @@ class TritSum(wiring.Component):
 class GroupSum(TritSum):
     """The scores of the classes.
 
+    Other parameters, and the members, are those of :class:`TritSum`; the width of ``o`` is
+    :attr:`Head.score_bits`. Bounds have no offset.
+
     Parameters
     ----------
     head : Head
@@ -248,9 +251,6 @@ class GroupSum(TritSum):
     exact : bool
         Whether the scores are the scores. If not, ``offset`` is added to all of them, which makes
         them cheaper, the more so the smaller the classes are, and changes no difference.
-
-    Other parameters, and the members, are those of :class:`TritSum`; the width of ``o`` is
-    :attr:`Head.score_bits`. Bounds have no offset.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ from trilut.errors import TrilutError
 from trilut.extras import explained
 from trilut.text import one_line
 
-__all__ = ["main", "run"]
+__all__ = ["command_parser", "main", "run"]
 
 _SIGNALLED = 128
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
@@ -57,7 +57,7 @@ def run() -> NoReturn:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    args = _parser().parse_args(argv)
+    args = command_parser().parse_args(argv)
     try:
         with explained():
             status: int | None = args.run(args)
@@ -99,7 +99,8 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {message}{hint}\n")
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
     parser = _Parser(
         prog="trilut",
         description="RTL for FPGA and ASIC from trained ternary logic gate networks.",
