@@ -1,5 +1,6 @@
 """Netlists in other formats, circuits of others, and test benches to take along."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,17 +8,18 @@ import numpy as np
 
 from trilut.app.console import talk
 from trilut.circuit.format import load, save
-from trilut.circuit.interface import InputKind
+from trilut.circuit.interface import InputKind, Vectors
 from trilut.circuit.netlist import Netlist
 from trilut.data.dataset import Samples
 from trilut.errors import DataError, FormatError, ToolError
+from trilut.files import write_atomically
 from trilut.interchange import export_netlist, import_netlist
 from trilut.measure.matching import features_for, netlist_dataset
 
 if TYPE_CHECKING:
     from trilut.hdl import Design
 
-__all__ = ["export_file", "import_file", "write_bench", "write_bus"]
+__all__ = ["export_file", "import_file", "write_bench", "write_bus", "write_projects"]
 
 # Random vectors of a test bench that the user takes along.
 _BENCH_VECTORS = 1000
@@ -67,18 +69,34 @@ def write_bench(design: "Design", output: str | Path) -> Path:
     Among its vectors are samples of the test set, if the netlist says what it was trained on and
     that is there.
     """
-    output = Path(output)
-    from trilut.sim import stimulus, write_testbench
+    from trilut.sim import write_testbench
 
-    as_trits = design.interface.input_kind is InputKind.TRITS
-    vectors = stimulus(
+    return write_testbench(design.netlist, design, _bench_vectors(design), Path(output))
+
+
+def write_projects(design: "Design", tools: Sequence[str]) -> tuple[Path, ...]:
+    """Write project files beside a design, with a bench in Verilog where they can simulate it."""
+    from trilut.interchange.projects import has_bench, write_project
+    from trilut.sim.bench.plain import plain_testbench
+
+    paths = [path for tool in tools for path in write_project(design, tool)]
+    if "fusesoc" in tools and has_bench(design):
+        for name, text in plain_testbench(design.netlist, design, _bench_vectors(design)).items():
+            paths.append(design.path.parent / name)
+            write_atomically(paths[-1], text)
+    return tuple(paths)
+
+
+def _bench_vectors(design: "Design") -> dict[str, Vectors]:
+    from trilut.sim import stimulus
+
+    return stimulus(
         design.netlist,
         _test_samples(design.netlist),
         np.random.default_rng(0),
         num_random=_BENCH_VECTORS,
-        as_trits=as_trits,
+        as_trits=design.interface.input_kind is InputKind.TRITS,
     )
-    return write_testbench(design.netlist, design, vectors, output)
 
 
 def _test_samples(netlist: Netlist) -> Samples | None:

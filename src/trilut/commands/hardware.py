@@ -28,6 +28,7 @@ from trilut.commands.options import (
 )
 from trilut.errors import TrilutError
 from trilut.hdl.options import DEFAULT_TARGET, PORTABLE
+from trilut.interchange.projects import PROJECTS
 from trilut.text import one_line
 from trilut.training.names import OutOfRange
 
@@ -132,11 +133,28 @@ def add_verilog(commands: Any) -> None:
         choices=["axi-lite", "wishbone"],
         help="also write a module with registers that puts the design on a bus, and drivers",
     )
+    parser.add_argument(
+        "--project",
+        metavar="TOOL,…",
+        type=_project_names,
+        default=[],
+        help=f"also write project files, of {', '.join(PROJECTS)}",
+    )
     add_json(parser)
 
 
+def _project_names(text: str) -> list[str]:
+    names = text.split(",")
+    for name in names:
+        if name not in PROJECTS:
+            raise argparse.ArgumentTypeError(
+                f"expected some of {', '.join(PROJECTS)}, got {one_line(name)!r}"
+            )
+    return names
+
+
 def _verilog(args: argparse.Namespace) -> None:
-    from trilut.app.export import write_bench, write_bus
+    from trilut.app.export import write_bench, write_bus, write_projects
     from trilut.hdl import DesignFormat, write_verilog
     from trilut.synth.target import sums_of
 
@@ -175,6 +193,9 @@ def _verilog(args: argparse.Namespace) -> None:
     if args.bus:
         files = [str(path) for path in write_bus(design, args.bus)]
         facts["bus"], rows["bus"] = files, "\n".join(files)
+    if args.project:
+        files = [str(path) for path in write_projects(design, args.project)]
+        facts["project"], rows["project"] = files, "\n".join(files)
     print_result(args, "Verilog", rows, facts)
 
 
