@@ -210,7 +210,7 @@ def design_benches(name, options, document, directory):
     assert main(["verilog", str(path), "-o", str(directory), *portable]) == 0
     margins = [None]
     if "--margin-port" in options:
-        width = (2 * max(circuit.head["group_sizes"])).bit_length()
+        width = (2 * circuit.limit * max(circuit.head["group_sizes"])).bit_length()
         margins = [(width, margin) for margin in (0, 1, 2, 2**width - 1)]
     benches = [
         independent.bench(f"{name}_bench_{index}", name, *vectors(circuit, options, margin), margin)
@@ -305,10 +305,11 @@ def _run_verilator(text, num_benches, directory):
 @pytest.mark.parametrize(
     "seeds", [range(7), pytest.param(range(100, 130), marks=pytest.mark.slow)], ids=["few", "many"]
 )
-def test_the_hardware_has_the_outsiders_opinion(seeds, simulator, tmp_path):
+@pytest.mark.parametrize("example", [documents.example, documents.example_of_nodes])
+def test_the_hardware_has_the_outsiders_opinion(example, seeds, simulator, tmp_path):
     parts = []
     for seed in seeds:
-        document = documents.example(seed, small=True)
+        document = example(seed, small=True)
         fitting = [title for title, (_, suits) in OPTIONS.items() if suits(document)]
         # One that fits, a different one from seed to seed.
         options, _ = OPTIONS[fitting[seed % len(fitting)]]
