@@ -28,7 +28,7 @@ help:
 	@echo "  bench-missing   accuracy with features missing, ternary and binary (an hour; it can be interrupted)"
 	@echo "  bench-trust     that, certain answers, tolerance, guaranteed risk, and their LUTs (hours; it can be interrupted)"
 	@echo "  bench-tables    tables beside gradient boosting and trees as circuits (hours; it can be interrupted)"
-	@echo "  bench-nodes     MNIST by gates that fill a LUT: accuracy and mapped LUT6 (hours; it can be interrupted)"
+	@echo "  bench-nodes     MNIST by gates that fill a LUT: accuracy, mapped LUT6, and one on an iCE40UP5K (hours; it can be interrupted)"
 	@echo "  bench-verification  vectors a second through the RTL, and the time of a proof"
 	@echo "  bench-mutants   mistakes of every kind in three designs: what simulation and proof see (an hour; it goes on where it stopped)"
 	@echo "  bench-c         instructions and code size of exported C, with valgrind and cross compilers (minutes)"
@@ -148,7 +148,12 @@ bench-tables: $(STAMP)
 	$(BIN)/python benchmarks/tables.py
 
 bench-nodes: $(STAMP)
+	$(BIN)/trilut data fetch mnist
 	$(BIN)/python benchmarks/nodes_accuracy.py
+	$(BIN)/python benchmarks/nodes_accuracy.py --only 6b-900,6b-1270,6b-2070,6b-2900-turned --seeds 1,2
+	$(BIN)/trilut optimize build/bench-nodes/4b-1390/0/net.trilut --drop-features -o build/bench-nodes/up5k.trilut
+	$(BIN)/trilut synth build/bench-nodes/up5k.trilut --target ice40-up5k --axi 8 --no-missing --no-margin \
+	  --pipeline 8 --frequency 24 --timeout 3600 -o build/bench-nodes/up5k
 
 bench-sim: $(STAMP)
 	@mkdir -p build

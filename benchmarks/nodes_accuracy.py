@@ -127,8 +127,8 @@ def kept() -> dict[str, Any]:
 def page(results: dict[str, Any]) -> str:
     """Return the page: a row for each network, over its seeds."""
     lines = [
-        "| gates | seeds | validation % | test % | LUT6 | of which gates | sums | FF | CPU-s |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| gates | seeds | validation % | test % | LUT6 | of which gates | sums | FF |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for name in ROWS:
         rows = [row for key, row in sorted(results.items()) if key.split("/")[0] == name]
@@ -153,7 +153,6 @@ def line(name: str, rows: list[dict[str, Any]]) -> str:
         mean(parts),
         mean([each["groupsum"] for each in luts]),
         mean([row["ff"] for row in rows if row["ff"]]),
-        mean([row["cpu_seconds"] for row in rows]),
     ]
     return f"| {' | '.join([name, str(len(rows)), validation, test, *counts])} |"
 
