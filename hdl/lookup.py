@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from trilut.circuit.vectors import Function
 
-__all__ = ["CELLS", "Lookup", "lookup_text"]
+__all__ = ["CELLS", "Lookup", "built_table", "lookup_text"]
 
 Lookup = Callable[[str, Function, Sequence[str]], Iterator[str]]
 """Gives the lines that drive a wire, by its name, with a function of other wires."""
@@ -21,7 +21,7 @@ def lookup_text(target: str, function: Function, wires: Sequence[str]) -> Iterat
         case 1:
             yield f"  assign {target} = {'~' if function.table & 1 else ''}{wires[0]};"
         case 2:
-            yield f"  assign {target} = {_of_two(function, *wires)};"
+            yield f"  assign {target} = {_OF_TWO[built_table(function)].format(*wires)};"
         case _:
             rows = 1 << len(wires)
             name = f"{_plain(target)}_table"
@@ -43,11 +43,13 @@ _OF_TWO = {
 }
 
 
-def _of_two(function: Function, first: str, second: str) -> str:
+def built_table(function: Function) -> int:
+    """Return what is built of a function, rows that cannot occur included."""
+    if len(function.wires) != 2:
+        return function.table
     # With a row that cannot occur there are two, and one of them is an exclusive-or.
     tables = [function.table | (~function.care & 0b1111), function.table]
-    texts = [_OF_TWO[table] for table in tables if table in _OF_TWO]
-    return min(texts, key=lambda text: "^" in text).format(first, second)
+    return min((table for table in tables if table in _OF_TWO), key=lambda t: "^" in _OF_TWO[t])
 
 
 def _lookup_xilinx(target: str, function: Function, wires: Sequence[str]) -> Iterator[str]:

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from circuits import monotone_netlist, random_netlist
+from circuits import monotone_netlist, random_netlist, random_nodes
 
 from trilut import Head, Netlist, sim
 from trilut.circuit.encoder import FeatureVectors
@@ -33,9 +33,10 @@ def vectors(netlist):
 
 def test_mutants_are_different_wrong_entries(netlist):
     mutants = draw_mutants(netlist, 10_000, np.random.default_rng(0))
-    assert len(mutants) == len({(m.gate, m.a, m.b) for m in mutants}) == 9 * netlist.num_gates
+    assert len(mutants) == len({(m.gate, m.inputs) for m in mutants}) == 9 * netlist.num_gates
     for mutant in mutants:
-        assert netlist.table[mutant.gate, 3 * (mutant.a + 1) + mutant.b + 1] != mutant.value
+        a, b = mutant.inputs
+        assert netlist.table[mutant.gate, 3 * (a + 1) + b + 1] != mutant.value
 
 
 def test_each_mutant_is_killed_missed_or_equivalent(tmp_path):
@@ -58,6 +59,22 @@ def test_each_mutant_is_killed_missed_or_equivalent(tmp_path):
     assert result.kill_rate == len(result.killed) / len(complete.killed) < complete.kill_rate == 1
 
 
+@pytest.mark.parametrize("scores", [False, True])
+def test_mutants_of_gates_of_any_wires(scores, tmp_path):
+    netlist = random_nodes(
+        5, num_inputs=6, num_gates=12, num_outputs=6, num_classes=2, scores=scores
+    )
+    options = HardwareOptions(optimized=False, scores=True)
+    design = write_verilog(netlist, tmp_path, options)
+    mutants = draw_mutants(design.circuit, 10_000, np.random.default_rng(1))
+    everything = np.concatenate(list(sim.all_inputs(design.circuit)))
+    result = mutation_campaign(design, mutants, everything, out=tmp_path)
+    # All inputs were tried, so what is not seen cannot be.
+    assert result.missed == ()
+    assert 0 < len(result.killed) < len(mutants)
+    assert set(result.killed) <= set(result.refused)
+
+
 def test_the_proof_tells_equivalent_hidden_and_visible_mutants(tmp_path):
     minimum = np.array([-1, -1, -1, -1, 0, 0, -1, 0, 1], dtype=np.int8)
     inverse = np.array([1, 1, 1, 0, 0, 0, -1, -1, -1], dtype=np.int8)
@@ -73,11 +90,11 @@ def test_the_proof_tells_equivalent_hidden_and_visible_mutants(tmp_path):
     proof = MutantProof(
         write_verilog(netlist, tmp_path, HardwareOptions(optimized=False, scores=True))
     )
-    assert proof.verdict(Mutant(2, 1, 1, -1)) is Verdict.EQUIVALENT
-    assert proof.verdict(Mutant(0, 1, 1, -1)) is Verdict.HIDDEN
-    assert proof.verdict(Mutant(1, 1, 1, 0)) is Verdict.VISIBLE
+    assert proof.verdict(Mutant(2, (1, 1), -1)) is Verdict.EQUIVALENT
+    assert proof.verdict(Mutant(0, (1, 1), -1)) is Verdict.HIDDEN
+    assert proof.verdict(Mutant(1, (1, 1), 0)) is Verdict.VISIBLE
     # Nothing is left of the mutants before.
-    assert proof.verdict(Mutant(0, 1, 1, -1)) is Verdict.HIDDEN
+    assert proof.verdict(Mutant(0, (1, 1), -1)) is Verdict.HIDDEN
 
 
 def test_what_is_certain_shows_mutants_that_the_scores_hide(tmp_path):
@@ -105,7 +122,8 @@ def test_what_is_certain_shows_mutants_that_the_scores_hide(tmp_path):
     expected = {}
     for mutant in mutants:
         table = netlist.table.copy()
-        table[mutant.gate, 3 * (mutant.a + 1) + mutant.b + 1] = mutant.value
+        a, b = mutant.inputs
+        table[mutant.gate, 3 * (a + 1) + b + 1] = mutant.value
         wrong, right = (
             each.classify(everything, certain=True)
             for each in (replace(netlist, table=table), netlist)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trilut.circuit.kinds import Kind
 from trilut.circuit.netlist import Netlist
-from trilut.circuit.trit import TRIT_BITS
+from trilut.circuit.trit import CODES, TRIT_BITS
 from trilut.circuit.wires import NO_WIRE, lower
 
 __all__ = ["BIT", "Function", "NetWires", "Number"]
@@ -111,6 +111,11 @@ class NetWires:
         if self.is_dual_rail or self._netlist.kinds[net] == Kind.TRIT:
             return None
         return self._scores.get(net, BIT)
+
+    def code(self, net: int, value: int) -> int:
+        """Return the wires of a net that has a value, the first in the lowest place."""
+        number = self.number(net)
+        return CODES[value] if number is None else number.code(value)
 
     def width(self, nets: Sequence[int]) -> int:
         """Return the number of wires of some nets."""

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.interface import Interface, Vectors, result_values
 from trilut.circuit.netlist import Netlist
-from trilut.circuit.trit import CODES
 from trilut.errors import NetlistError, ToolError
 from trilut.hdl.design import Design
 from trilut.hdl.fabric import LayerFaults
@@ -26,7 +25,7 @@ from trilut.sim.bench.rtl import RtlModel, build_rtl
 from trilut.sim.bench.stimulus import stimulus
 from trilut.sim.equivalence import all_inputs
 from trilut.verify.coverage import measure_coverage
-from trilut.verify.mutants import Mutant, MutantProof, Verdict, wrong_planes
+from trilut.verify.mutants import Mutant, MutantProof, Verdict, wrong_wires
 
 __all__ = [
     "FlipSurvey",
@@ -247,7 +246,7 @@ def flip_survey(
         raise NetlistError(
             f"Netlist {netlist.name!r} has no head, so a flip can change no decision"
         )
-    widths = [2 * len(plan.nets_out) if plan.registered else 0 for plan in design.plans]
+    widths = [plan.width_out if plan.registered else 0 for plan in design.plans]
     if not any(widths):
         raise NetlistError(
             f"No layer of netlist {netlist.name!r} has a register whose bits could be flipped; it "
@@ -317,13 +316,17 @@ def _wrong_entries(design: Design, mutants: Sequence[Mutant]) -> dict[int, Layer
 
 
 def _wrong_entry(design: Design, plan: LayerPlan, number: int, mutant: Mutant) -> str:
-    """Return an expression for the planes that are wrong if a mutant acts and its row occurs."""
+    """Return an expression for the wires that are wrong if a mutant acts and its row occurs."""
     netlist = design.circuit
+    places = plan.wires.places(plan.nets_in)
     conditions = [f"{select_signal(design)} == {number}"]
-    for source, value in ((netlist.a, mutant.a), (netlist.b, mutant.b)):
-        place = 2 * plan.nets_in.index(int(source[mutant.gate]))
-        conditions.append(f"i[{place + 1}:{place}] == 2'd{CODES[value]}")
-    return f"(({' && '.join(conditions)}) ? 2'd{wrong_planes(netlist, mutant)} : 2'd0)"
+    for net, value in zip(netlist.reads(mutant.gate), mutant.inputs, strict=True):
+        place = places[net]
+        code = f"{len(place)}'d{plan.wires.code(net, value)}"
+        conditions.append(f"i[{place[-1]}:{place[0]}] == {code}")
+    width = int(plan.wires.num_wires[netlist.num_inputs + mutant.gate])
+    wrong = wrong_wires(netlist, plan.wires, mutant)
+    return f"(({' && '.join(conditions)}) ? {width}'d{wrong} : {width}'d0)"
 
 
 def _flips(design: Design, widths: Sequence[int]) -> dict[int, LayerFaults]:
