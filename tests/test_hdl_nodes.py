@@ -153,7 +153,7 @@ def yosys(directory, *commands):
 
 def test_rows_that_cannot_occur_make_simpler_text():
     # [v=+1] and [v=−1] are never both: that one of them is set takes no exclusive-or.
-    function = Function((), 0b0110, 0b0111)
+    function = Function(((0, 0), (0, 1)), 0b0110, 0b0111)
     assert list(lookup_text("o", function, ["p", "m"])) == ["  assign o = p | m;"]
 
 
