@@ -5,6 +5,7 @@ A *signal* is a truth value at every step. Constants are folded, and no gate is 
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import NewType
 
 import numpy as np
@@ -13,6 +14,7 @@ from trilut.circuit.encoder import Encoder
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.sequential import SequentialNetlist
 from trilut.errors import FormulaError
+from trilut.temporal.counter import counter
 
 __all__ = ["FALSE", "TRUE", "UNKNOWN", "Builder", "Signal"]
 
@@ -147,7 +149,7 @@ class Builder:
                 last = max(near, default=0)
                 made = self.delayed(self.started(last, most_registers), steps - last, FALSE)
             else:
-                made = self.negated(self._countdown(FALSE, steps, TRUE, starts=True))
+                made = self.negated(self._timer(FALSE, steps, TRUE, starts=True))
             self._started[steps] = made
         return self._started[steps]
 
@@ -157,27 +159,37 @@ class Builder:
         Neither signal may be UNKNOWN. The present step counts: its event is enough, and an event
         ``steps`` before it is the oldest that is.
         """
-        return self._countdown(event, steps, keep)
+        return self._timer(event, steps, keep)
 
-    def _countdown(
-        self, event: Signal, steps: int, keep: Signal, *, starts: bool = False
-    ) -> Signal:
-        """Return whether an event is or a counter, set to ``steps`` by it, is above 0."""
-        width = steps.bit_length()
-        bits = [self.state(TRUE if starts and steps >> bit & 1 else FALSE) for bit in range(width)]
-        is_running = FALSE
-        for bit in bits:
-            is_running = self.either(is_running, bit)
-        goes_on = self.both(is_running, keep)
-        borrow = TRUE
+    def _timer(self, event: Signal, steps: int, keep: Signal, *, starts: bool = False) -> Signal:
+        """Return whether an event is, or a timer that it starts runs, for some steps after it.
+
+        The timer is a flag that an event sets, and a counter that an event sets to its first number
+        and that clears the flag at its last one. While the flag is not set, the counter may be
+        anything.
+        """
+        first, last, taps = counter(steps)
+        flag = self.state(TRUE if starts else FALSE)
+        bits = [self.state(_digit(first, bit)) for bit in range(taps.bit_length() - 1)]
         for place, bit in enumerate(bits):
-            lower = self.gate(lambda x, y: -1 if x == y else 1, bit, borrow)
-            borrow = self.both(borrow, self.negated(bit))
-            value = self.both(goes_on, lower)
-            is_set = steps >> place & 1
+            value = bits[place - 1] if place else FALSE
+            if taps >> place & 1:
+                value = self.gate(lambda x, y: -1 if x == y else 1, value, bits[-1])
+            is_set = first >> place & 1
             value = self.either(event, value) if is_set else self.both(self.negated(event), value)
             self.remember(bit, value)
+        goes_on = self.both(flag, keep)
+        digits = [bit if last >> place & 1 else self.negated(bit) for place, bit in enumerate(bits)]
+        is_last = self._all(digits)
+        self.remember(flag, self.either(event, self.both(goes_on, self.negated(is_last))))
         return self.either(event, goes_on)
+
+    def _all(self, signals: list[Signal]) -> Signal:
+        """Return Kleene's AND of some signals, as a tree."""
+        while len(signals) > 1:
+            pairs = zip_longest(signals[::2], signals[1::2], fillvalue=TRUE)
+            signals = [self.both(*pair) for pair in pairs]
+        return signals[0]
 
     def finish(
         self, outputs: list[Signal], encoder: Encoder, name: str, provenance: dict[str, object]
@@ -224,6 +236,10 @@ class Builder:
             found.add(signal)
             ahead += [entry.a, entry.b] if isinstance(entry, _Gate) else [entry.next]
         return sorted(found)
+
+
+def _digit(number: int, place: int) -> Signal:
+    return TRUE if number >> place & 1 else FALSE
 
 
 def _values(signal: Signal) -> tuple[int, ...]:
