@@ -2,10 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from trilut.circuit.format import load
+from trilut.data import Split
 from trilut.data.files import is_table_name
 from trilut.engine import Image, classify, compile_netlist, load_image
+from trilut.hdl.engine import EngineSize, write_engine
+from trilut.hdl.engine.program import RESTART_CYCLES
+from trilut.hdl.engine.writing import TOP
 from trilut.measure.matching import (
     Part,
     default_part,
@@ -14,8 +19,19 @@ from trilut.measure.matching import (
     table_samples,
 )
 from trilut.measure.metrics import abstained_fraction, accuracy
+from trilut.synth import SynthesisResult, SynthesisSettings, load_target, synthesize
+from trilut.verify.engine import EngineCheck, check_engine
 
-__all__ = ["ModelRun", "compile_file", "model_facts", "run_model"]
+__all__ = [
+    "EngineRate",
+    "ModelRun",
+    "compile_file",
+    "model_facts",
+    "run_model",
+    "samples_per_second",
+    "synthesize_engine",
+    "verify_model",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +105,106 @@ def run_model(path: str | Path, data: str | None = None, part: Part | None = Non
         If the model or the data set cannot be read, or do not fit each other.
     """
     image = load_image(path)
+    title, split = _samples(image, data, part)
+    decisions = classify(image, image.encoder.quantize(split.x))
+    return ModelRun(
+        title=title,
+        samples=len(split),
+        accuracy=accuracy(decisions, split.y),
+        abstained=abstained_fraction(decisions),
+    )
+
+
+def verify_model(
+    path: str | Path,
+    size: EngineSize,
+    data: str | None = None,
+    part: Part | None = None,
+    *,
+    most: int | None = None,
+) -> tuple[str, EngineCheck]:
+    """Run a model on a data set through the engine's Verilog, and compare every answer.
+
+    Parameters
+    ----------
+    most : int, optional
+        Take the first samples only.
+
+    Returns
+    -------
+    title : str
+        What has been run on what.
+    check : EngineCheck
+        How it ended.
+    """
+    image = load_image(path)
+    size.check(image)
+    title, split = _samples(image, data, part)
+    with TemporaryDirectory() as directory:
+        return title, check_engine(image, image.encoder.quantize(split.x[:most]), size, directory)
+
+
+def _samples(image: Image, data: str | None, part: Part | None) -> tuple[str, Split]:
+    """Return labelled samples for a model, and what they are called."""
     chosen = part or default_part(image.shell, data)
     if data is not None and chosen == "all" and is_table_name(data):
         name, split = data, table_samples(image.shell, data)
     else:
         dataset = netlist_dataset(image.shell, name=data)
         name, split = dataset.name, samples_for(image.shell, dataset, part=chosen)
-    decisions = classify(image, image.encoder.quantize(split.x))
-    return ModelRun(
-        title=f"{image.shell.name} on {chosen} of {name}",
-        samples=len(split),
-        accuracy=accuracy(decisions, split.y),
-        abstained=abstained_fraction(decisions),
-    )
+    return f"{image.shell.name} on {chosen} of {name}", split
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRate:
+    """An engine on a part, and how fast a model is on it.
+
+    Parameters
+    ----------
+    size : EngineSize
+        The engine.
+    synthesis : SynthesisResult
+        Its cells and its timing.
+    samples_per_second : float, optional
+        What a model reaches at the highest frequency; None without a model or without timing.
+    """
+
+    size: EngineSize
+    synthesis: SynthesisResult
+    samples_per_second: float | None
+
+
+def synthesize_engine(
+    size: EngineSize,
+    target: str,
+    output: str | Path,
+    model: str | Path | None = None,
+    *,
+    frequency: float = 100.0,
+    timeout: float = 3600.0,
+) -> EngineRate:
+    """Place and route an engine, and say how fast a model is on it.
+
+    A step takes a cycle, and the first instructions after ``END`` take two more; the features come
+    as fast as they are taken.
+
+    Raises
+    ------
+    TrilutError
+        If the model does not fit, or a tool is missing or fails.
+    """
+    image = None if model is None else load_image(model)
+    if image is not None:
+        size.check(image)
+    verilog = write_engine(size, output)
+    settings = SynthesisSettings(frequency=frequency, timeout=timeout)
+    result = synthesize(verilog, TOP, load_target(target), out=output, settings=settings)
+    rate = None
+    if image is not None and result.timing is not None:
+        rate = samples_per_second(image, size, result.timing.fmax_mhz * 1e6)
+    return EngineRate(size, result, rate)
+
+
+def samples_per_second(image: Image, size: EngineSize, clock_hz: float) -> float:
+    """Return how many samples a second a model takes, if features are always there."""
+    return clock_hz * size.samples / (image.num_steps + RESTART_CYCLES)

@@ -14,8 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = [
     "ADDRESS_BITS",
     "LATENCY",
+    "LONG_ROWS",
     "MAX_LANES",
     "SCORE_BITS",
+    "SHORT_ROWS",
     "VALUE_BITS",
     "Field",
     "Op",
@@ -70,7 +72,10 @@ class Op(IntEnum):
 
 
 class Field(IntEnum):
-    """Where a field of an instruction begins; 256 times its width is added."""
+    """Where a field of an instruction begins; 256 times its width is added.
+
+    Fields of different instructions that lie in the same bits are the same member.
+    """
 
     A = 0 | ADDRESS_BITS << 8
     B = 14 | ADDRESS_BITS << 8
@@ -121,9 +126,10 @@ def is_gate(ops: ArrayLike) -> NDArray[np.bool_]:
     return np.asarray(ops) >= Op.GATE
 
 
-# The rows of a table, by their codes: those that an instruction has, and those of EXTEND.
-_SHORT = [(a, b) for a in range(3) for b in range(3)]
-_LONG = [(0, 3), (1, 3), (2, 3), (3, 0), (3, 1), (3, 2), (3, 3)]
+SHORT_ROWS = [(a, b) for a in range(3) for b in range(3)]
+"""The rows of a table that a gate has, by their codes."""
+LONG_ROWS = [(0, 3), (1, 3), (2, 3), (3, 0), (3, 1), (3, 2), (3, 3)]
+"""The rows that EXTEND has."""
 
 
 def split_tables(tables: Tables) -> tuple[Tables, Tables]:
@@ -133,7 +139,7 @@ def split_tables(tables: Tables) -> tuple[Tables, Tables]:
             ((tables >> np.uint32(2 * (4 * a + b)) & np.uint32(3)) << np.uint32(2 * place))
             for place, (a, b) in enumerate(rows)
         )
-        for rows in (_SHORT, _LONG)
+        for rows in (SHORT_ROWS, LONG_ROWS)
     )
     return np.asarray(short, dtype=np.uint32), np.asarray(long, dtype=np.uint32)
 
@@ -141,7 +147,7 @@ def split_tables(tables: Tables) -> tuple[Tables, Tables]:
 def joined_table(table: int, rows: int) -> list[int]:
     """Return the codes of a table [16] from the fields of its instruction and of EXTEND."""
     codes = [0] * 16
-    for known, bits in ((_SHORT, table), (_LONG, rows)):
+    for known, bits in ((SHORT_ROWS, table), (LONG_ROWS, rows)):
         for place, (a, b) in enumerate(known):
             codes[4 * a + b] = bits >> 2 * place & 3
     return codes
