@@ -1,9 +1,9 @@
-"""Step time of training: layouts and forms against each other, growth with size, gap per layer.
+"""Step time of training: layouts and forms against each other, growth with size, nodes, gap.
 
 Times are those of the processor, all threads together: a machine that is busy otherwise lengthens
 others much more.
 
-Run: python benchmarks/training_steps.py [--quick] [--part forms,growth,gap]
+Run: python benchmarks/training_steps.py [--quick] [--part forms,growth,nodes,gap]
 """
 
 import argparse
@@ -23,9 +23,10 @@ from trilut.data import load_dataset
 from trilut.training import TrainingConfig, fit_dataset, layer_accuracies
 from trilut.training.mixture import MixtureRecipe
 from trilut.training.network import Samples, Topology
+from trilut.training.node import TWO_TRITS, Node, node_named
 from trilut.training.objective import cross_entropy
 from trilut.training.recipes import HardRecipe, PaperRecipe, Recipe
-from trilut.training.search import WireSearch, choose_wires, start_search
+from trilut.training.search import Wired, WireSearch, choose_wires, start_search
 from trilut.training.step import State, Task, run_steps
 from trilut.training.wiring import Wiring, random_wiring
 
@@ -47,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the size, fewer runs")
     parser.add_argument(
-        "--part", metavar="NAME,…", default="forms,growth,gap", help="what to measure"
+        "--part", metavar="NAME,…", default="forms,growth,nodes,gap", help="what to measure"
     )
     args = parser.parse_args()
     parts = args.part.split(",")
@@ -57,6 +58,8 @@ def main() -> None:
         compare_forms(tuple(width // shrink for width in SIZES["small"]), repeats)
     if "growth" in parts:
         show_growth({name: tuple(w // shrink for w in layers) for name, layers in SIZES.items()})
+    if "nodes" in parts:
+        show_nodes(repeats)
     if "gap" in parts:
         show_gap(steps=300 if args.quick else 3000)
 
@@ -94,23 +97,32 @@ def forms(layers: tuple[int, ...]) -> Iterator[tuple[str, Callable[[], Any]]]:
 def product_step(
     recipe: Recipe, layers: tuple[int, ...], wiring: Wiring | None, *, num_steps: int = 2
 ) -> Callable[[], Any]:
-    """Return steps of the training as the product does them; without a wiring, they search.
+    """Return steps of the training as the product does them; without a wiring, they search."""
+    if wiring is not None:
+        return steps_of(recipe, layers, Wired(wiring), random_samples(), num_steps=num_steps)
+    rules = WireSearch(0.03, 10**6)
+    search = start_search(INPUTS, layers, candidates=64)
+    wired = Wired(choose_wires(rules, search), search, rules)
+    return steps_of(recipe, layers, wired, random_samples(), num_steps=num_steps)
 
-    At least two steps, because wires are searched in every second one.
-    """
+
+def steps_of(
+    recipe: Recipe,
+    layers: tuple[int, ...],
+    wired: Wired,
+    samples: Samples,
+    *,
+    num_steps: int,
+    node: Node = TWO_TRITS,
+) -> Callable[[], Any]:
+    """Return steps: at least two, because wires are searched in every second one."""
     generator = np.random.default_rng(0)
     parameters = tuple(recipe.init(num_gates, generator) for num_gates in layers)
-    search, rules = (), None
-    if wiring is None:
-        rules = WireSearch(0.03, 10**6)
-        search = start_search(INPUTS, layers, candidates=64)
-        wiring = choose_wires(rules, search)
     # Donated buffers cannot be shared, so that every form has its own.
-    wiring = jax.tree.map(jnp.copy, wiring)
-    task = Task(Topology(CLASSES), ADAM, 10**6, rules)
-    state = State(parameters, wiring, search, ADAM.init(parameters), jnp.int32(0))
-    samples = random_samples()
-    chosen = jnp.tile(jnp.arange(BATCH, dtype=jnp.int32), (num_steps, 1))
+    wiring = jax.tree.map(jnp.copy, wired.wiring)
+    task = Task(Topology(CLASSES, node=node), ADAM, 10**6, wired.rules)
+    state = State(parameters, wiring, wired.search, ADAM.init(parameters), jnp.int32(0))
+    chosen = jnp.tile(jnp.arange(len(samples.labels), dtype=jnp.int32), (num_steps, 1))
 
     def step() -> Any:
         nonlocal state
@@ -121,10 +133,11 @@ def product_step(
     return step
 
 
-def random_samples() -> Samples:
+def random_samples(shape: tuple[int, int] = (BATCH, INPUTS), *, radix: int = 3) -> Samples:
     generator = np.random.default_rng(1)
-    inputs = generator.integers(-1, 2, (BATCH, INPUTS)).astype(np.int8)
-    labels = generator.integers(0, CLASSES, BATCH).astype(np.int32)
+    levels = generator.integers(0, radix, shape)
+    inputs = (2 * levels // (radix - 1) - 1).astype(np.int8)
+    labels = generator.integers(0, CLASSES, shape[0]).astype(np.int32)
     return Samples(jnp.asarray(inputs), jnp.asarray(labels))
 
 
@@ -200,6 +213,32 @@ def show_growth(sizes: dict[str, tuple[int, ...]]) -> None:
         print(
             f"| {name} | {num_gates} | {1e3 * seconds:.1f} "
             f"| {1e6 * seconds / num_gates:.2f} | {state:.1f} | {peak:.0f} |"
+        )
+    print()
+
+
+def show_nodes(repeats: int) -> None:
+    """Compare layers that take about as many LUT6 on a Xilinx 7, sums included."""
+    print("Step of one layer over 784 inputs, batch 128, learned wiring among all of them")
+    print("| gates | rows of a table | ms a step | µs a gate |\n|---|---|---|---|")
+    for name, output, num_gates in (
+        ("2t", None, 1000), ("3t", "bit", 1390), ("4b", None, 1390), ("6b", None, 1270)
+    ):  # fmt: skip
+        node = node_named(name, output)
+        radix = node.radices[0]
+        kinds = np.full(784, radix, dtype=np.int8)
+        rules = WireSearch(0.03, 10**6, num_inputs=784, slots=(len(node.radices),))
+        search = start_search(784, (num_gates,), node=node, kinds=kinds)
+        wired = Wired(choose_wires(rules, search), search, rules)
+        recipe = HardRecipe(TAU, node=None if node == TWO_TRITS else node)
+        samples = random_samples((128, 784), radix=radix)
+        step = steps_of(recipe, (num_gates,), wired, samples, num_steps=8, node=node)
+        step()
+        seconds = min(timed(step) for _ in range(repeats))
+        print(
+            f"| {num_gates} of {name} → {output or 'its own kind'} | {node.num_rows} "
+            f"| {1e3 * seconds:.1f} | {1e6 * seconds / num_gates:.1f} |",
+            flush=True,
         )
     print()
 

@@ -62,7 +62,7 @@ def test_each_mutant_is_killed_missed_or_equivalent(tmp_path):
 @pytest.mark.parametrize("scores", [False, True])
 def test_mutants_of_gates_of_any_wires(scores, tmp_path):
     netlist = random_nodes(
-        5, num_inputs=6, num_gates=12, num_outputs=6, num_classes=2, scores=scores
+        5, num_inputs=6, num_gates=9, num_outputs=4, num_classes=2, scores=scores
     )
     options = HardwareOptions(optimized=False, scores=True)
     design = write_verilog(netlist, tmp_path, options)
