@@ -11,13 +11,19 @@ function answer({ netlist, vectors, trits, real, sequences, traced }) {
   const circuit = circuits.readCircuit(netlist);
   const inputs = trits ?? vectors.map((integers) => circuits.encode(circuit.encoder, integers));
   const values = inputs.map((each) => circuits.evaluate(circuit, each));
-  const controls = circuit.encoder?.features.map((feature) => ({ ...feature, step: 1, canMiss: true }));
+  const controls = circuit.encoder?.features.map((feature) => ({
+    ...feature,
+    step: 1,
+    canMiss: true,
+  }));
   return {
     values: values.map((each) => [...each]),
     decisions: circuit.head && values.map((each) => circuits.decide(circuit, each)),
     integers: real?.map((row) => {
       // JSON has no NaN.
-      return row.map((value, index) => circuits.quantize(circuit.encoder.features[index], value ?? NaN));
+      return row.map((value, index) =>
+        circuits.quantize(circuit.encoder.features[index], value ?? NaN),
+      );
     }),
     outputs: sequences?.map((steps) => run(circuit, steps)),
     traces: traced?.map(([sample, net]) => traces.trace(circuit, values[sample], net)),

@@ -50,7 +50,7 @@ export class Drawing {
   readTheme() {
     const style = getComputedStyle(document.documentElement);
     const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-    const names = ["paper", "ink", "quiet", "line", "link", ...STYLES];
+    const names = ["paper", "ink", "quiet", "link", ...STYLES];
     this.colours = Object.fromEntries(names.map((name) => [name, colour(name)]));
     this.bytes = Object.fromEntries(names.map((name) => [name, bytesOf(colour(name))]));
     this.stamps = new Map();

@@ -18,7 +18,9 @@ export function byId(id) {
 
 /** Write a value as people read it. */
 export function signOf(value) {
-  return value > 0 ? `+${value === 1 ? "" : value}` : value < 0 ? `−${value === -1 ? "" : -value}` : "0";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  return `${value > 0 ? "+" : "−"}${size === 1 ? "" : size}`;
 }
 
 /** Write a value as a word. */

@@ -28,7 +28,9 @@ class Explorer {
     this.isWhy = false;
     this.drawing = new Drawing(byId("drawing"), this.circuit, this.layout, this.controls);
     const select = (net) => this.select(net, { isRevealed: true });
-    this.inputs = new InputPanel(this.circuit, this.layout, this.controls, samples, () => this.run());
+    this.inputs = new InputPanel(this.circuit, this.layout, this.controls, samples, () =>
+      this.run(),
+    );
     const readers = readersOf(this.circuit);
     this.readers = readers;
     this.net = new NetPanel(this.circuit, this.layout, facts, readers, select);
@@ -39,7 +41,9 @@ class Explorer {
   build() {
     const { circuit, layout } = this;
     const depth = layout.levels.reduce((most, level) => Math.max(most, level), 0);
-    const features = circuit.encoder ? `${counted(circuit.encoder.features.length, "feature")}, ` : "";
+    const features = circuit.encoder
+      ? `${counted(circuit.encoder.features.length, "feature")}, `
+      : "";
     byId("about").textContent =
       `${features}${counted(circuit.numInputs, "input")}, ${counted(circuit.numGates, "gate")} ` +
       `in ${counted(depth, "level")}`;
@@ -96,7 +100,11 @@ class Explorer {
   search() {
     this.found = find(this.circuit, this.layout, this.facts, byId("search").value);
     const items = this.found.slice(0, 12).map(({ thing, text }) => {
-      return element("li", {}, element("button", { type: "button", textContent: text, onclick: () => this.take(thing) }));
+      return element(
+        "li",
+        {},
+        element("button", { type: "button", textContent: text, onclick: () => this.take(thing) }),
+      );
     });
     const isWanted = byId("search").value.trim() !== "";
     if (isWanted && items.length === 0) items.push(element("li", { textContent: "nothing found" }));
@@ -169,7 +177,8 @@ class Explorer {
     const index = thing - layout.firstFeature;
     const value = this.inputs.values[index];
     const { name, text } = this.controls[index];
-    return `${name}: ${value === null ? "missing" : text(value)} (click to switch ${value === null ? "on" : "off"})`;
+    const [now, next] = value === null ? ["missing", "on"] : [text(value), "off"];
+    return `${name}: ${now} (click to switch ${next})`;
   }
 
   /** Light the cone of what is pointed at or selected, or what the trace follows. */
@@ -182,7 +191,8 @@ class Explorer {
     const followed = new Map();
     const isTrace = this.isWhy && pointed === this.selected;
     if (isTrace) for (const step of this.traced) followed.set(step.net, step.because);
-    const nets = pointed < circuit.numNets ? [pointed] : layout.sinks[pointed - layout.firstSink].nets;
+    const nets =
+      pointed < circuit.numNets ? [pointed] : layout.sinks[pointed - layout.firstSink].nets;
     if (pointed >= circuit.numNets) followed.set(pointed, nets);
     for (const net of isTrace ? [] : nets) this.addCone(followed, net);
     for (const net of [...followed.keys()]) {
@@ -197,7 +207,10 @@ class Explorer {
   addCone(followed, net) {
     const { circuit } = this;
     for (const each of coneOf(circuit, net)) {
-      followed.set(each, each < circuit.numInputs ? [] : readsOf(circuit, each - circuit.numInputs));
+      followed.set(
+        each,
+        each < circuit.numInputs ? [] : readsOf(circuit, each - circuit.numInputs),
+      );
     }
   }
 
@@ -253,7 +266,10 @@ class Explorer {
     byId("step-count").textContent = `step ${this.steps}`;
     const unknown = values.reduce((count, value) => count + Number(value === 0), 0);
     byId("unknown-count").textContent = `${counted(unknown, "net")} UNKNOWN`;
-    this.drawing.show({ values, integers: circuit.encoder ? this.inputs.values : [], decision }, options);
+    this.drawing.show(
+      { values, integers: circuit.encoder ? this.inputs.values : [], decision },
+      options,
+    );
     this.showNet();
   }
 
@@ -278,7 +294,8 @@ class Explorer {
   }
 
   key(event) {
-    const isTyping = /^(INPUT|TEXTAREA)$/.test(event.target.tagName) && event.target.type !== "checkbox";
+    const isTyping =
+      /^(INPUT|TEXTAREA)$/.test(event.target.tagName) && event.target.type !== "checkbox";
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
     const actions = {
       "/": () => byId("search").focus(),
@@ -310,7 +327,10 @@ class Explorer {
   neighbour(left, up) {
     const { circuit, layout, selected } = this;
     if (selected < 0) return 0;
-    if (left > 0) return selected < circuit.numInputs ? selected : readsOf(circuit, selected - circuit.numInputs)[0];
+    if (left > 0)
+      return selected < circuit.numInputs
+        ? selected
+        : readsOf(circuit, selected - circuit.numInputs)[0];
     if (left < 0) return this.readers[selected][0] ?? selected;
     const level = layout.levels[selected];
     const place = (net) => layout.y[net] * 4096 + layout.x[net];

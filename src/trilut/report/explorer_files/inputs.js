@@ -160,7 +160,8 @@ class Rows {
     this.rows = new Map(found.slice(0, MOST_ROWS).map((index) => [index, this.row(index)]));
     byId("rows").replaceChildren(...[...this.rows.values()].map(({ item }) => item));
     const left = found.length - this.rows.size;
-    byId("rows-left").textContent = left > 0 ? `and ${left.toLocaleString("en")} more: find them by name` : "";
+    byId("rows-left").textContent =
+      left > 0 ? `and ${left.toLocaleString("en")} more: find them by name` : "";
     if (this.panel.rows) this.show();
   }
 
@@ -185,7 +186,14 @@ class Rows {
     const text = element("output");
     const bands = element("div", { className: "bands" }, ...(this.bands.get(index) ?? []));
     const title = element("span", { className: "name", textContent: name, title: name });
-    const item = element("li", {}, on, title, text, element("div", { className: "track" }, range, bands));
+    const item = element(
+      "li",
+      {},
+      on,
+      title,
+      text,
+      element("div", { className: "track" }, range, bands),
+    );
     return { item, range, on, text };
   }
 
@@ -208,7 +216,8 @@ function bandsOf(encoder) {
   const bands = new Map();
   encoder.feature.forEach((number, trit) => {
     const { minimum, maximum } = encoder.features[number];
-    const place = (x) => Math.min(Math.max((100 * (x - minimum)) / (maximum - minimum || 1), 0), 100);
+    const place = (x) =>
+      Math.min(Math.max((100 * (x - minimum)) / (maximum - minimum || 1), 0), 100);
     const [left, right] = [place(encoder.low[trit]), place(encoder.high[trit])];
     const band = element("i");
     band.style.left = `${left}%`;
@@ -226,7 +235,9 @@ class Pad {
     this.image = image;
     this.canvas = byId("pad");
     this.cursor = 0;
-    this.byPlace = new Map(image.rows.map((row, index) => [row * image.width + image.columns[index], index]));
+    this.byPlace = new Map(
+      image.rows.map((row, index) => [row * image.width + image.columns[index], index]),
+    );
     byId("rows-panel").hidden = true;
     byId("clear").onclick = () => panel.change(() => panel.controls.map(({ minimum }) => minimum));
     const { canvas } = this;
@@ -281,7 +292,10 @@ class Pad {
     for (let row = Math.floor(y) - reach; row <= y + reach; row++) {
       for (let column = Math.floor(x) - reach; column <= x + reach; column++) {
         const distance = Math.hypot(column + 0.5 - x, row + 0.5 - y) / radius;
-        const index = column >= 0 && column < this.image.width ? this.byPlace.get(row * this.image.width + column) : undefined;
+        const index =
+          column >= 0 && column < this.image.width
+            ? this.byPlace.get(row * this.image.width + column)
+            : undefined;
         if (index !== undefined && distance < 1.2) this.touch(values, index, 1.4 - distance);
       }
     }
@@ -328,7 +342,8 @@ class Pad {
     for (const [place, index] of this.byPlace) {
       const { minimum, top } = panel.controls[index];
       const value = panel.values[index];
-      context.globalAlpha = value === null ? 0.85 : Math.min(1, (value - minimum) / (top - minimum));
+      context.globalAlpha =
+        value === null ? 0.85 : Math.min(1, (value - minimum) / (top - minimum));
       context.fillStyle = style.getPropertyValue(value === null ? "--unknown" : "--ink");
       const [x, y] = [(place % image.width) * cell, Math.floor(place / image.width) * cell];
       context.fillRect(x, y, cell, cell);

@@ -140,7 +140,10 @@ function placeGroups(groups, { x, y }, parents, image, aspect) {
   const widthOf = (group) => {
     return isImage(group) ? image.width : Math.ceil(group.things.length / height);
   };
-  const used = groups.reduce((sum, group) => sum + widthOf(group) * (isImage(group) ? pixel : 1), 0);
+  const used = groups.reduce(
+    (sum, group) => sum + widthOf(group) * (isImage(group) ? pixel : 1),
+    0,
+  );
   const gap = Math.max(LEAST_GAP, (aspect * height - used) / (groups.length - 1));
   const columns = [];
   let left = 0;
@@ -149,7 +152,9 @@ function placeGroups(groups, { x, y }, parents, image, aspect) {
     const width = widthOf(group);
     const rows = isImage(group) ? image.height : Math.ceil(things.length / width);
     // Few things are spread over the height, as much as looks like a column still.
-    const step = isImage(group) ? pixel : Math.min(height / rows, title === "classes" ? Infinity : MOST_STEP);
+    const step = isImage(group)
+      ? pixel
+      : Math.min(height / rows, title === "classes" ? Infinity : MOST_STEP);
     const top = (height - rows * step) / 2;
     const right = isImage(group) ? pixel : 1;
     const order = keepsOrder ? things : sorted(things, y, parents);

@@ -51,7 +51,8 @@ function showScores({ head }, { scores, unknowns, chosen }) {
     bar.style.left = `${Math.min(50, place(score))}%`;
     bar.style.width = `${Math.abs(place(score) - 50)}%`;
     range.style.left = `${place(Math.max(score - unknowns[index], -most))}%`;
-    const reach = Math.min(score + unknowns[index], most) - Math.max(score - unknowns[index], -most);
+    const reach =
+      Math.min(score + unknowns[index], most) - Math.max(score - unknowns[index], -most);
     range.style.width = `${(50 * reach) / most}%`;
     row.title = `${score}, with ${counted(unknowns[index], "UNKNOWN output")}`;
   });
@@ -110,7 +111,11 @@ export class NetPanel {
     if (feeds.length > 0) parts.push(`output of ${feeds.slice(0, 8).join(", ")}`);
     byId("net-facts").replaceChildren(...parts.map((text) => element("li", {}, text)));
     byId("table").replaceChildren(...(isGate ? this.table(net, values) : []));
-    this.list("parents", isGate ? [...new Set(readsOf(circuit, net - circuit.numInputs))] : [], values);
+    this.list(
+      "parents",
+      isGate ? [...new Set(readsOf(circuit, net - circuit.numInputs))] : [],
+      values,
+    );
     this.list("readers", this.readers[net], values);
   }
 
@@ -122,7 +127,9 @@ export class NetPanel {
     if (!encoder || net >= firstState) return;
     yield inputText(encoder, net, integers);
     const [low, high] = [encoder.low[net], encoder.high[net]];
-    yield low === high ? `FALSE below ${low}, TRUE from there on` : `UNKNOWN from ${low}, TRUE from ${high}`;
+    yield low === high
+      ? `FALSE below ${low}, TRUE from there on`
+      : `UNKNOWN from ${low}, TRUE from ${high}`;
   }
 
   *gateLines(net) {
@@ -134,12 +141,16 @@ export class NetPanel {
     if (!facts.logic) return;
     yield* facts.logic.texts[facts.logic.of[gate]].split("\n");
     const [lut4, lut6] = [facts.lut4[gate], facts.lut6[gate]];
-    yield lut4 === 0 ? "no LUT: wires alone" : `by itself ${counted(lut4, "LUT4")} or ${counted(lut6, "LUT6")}`;
+    yield lut4 === 0
+      ? "no LUT: wires alone"
+      : `by itself ${counted(lut4, "LUT4")} or ${counted(lut6, "LUT6")}`;
   }
 
   list(id, nets, values) {
     const { select } = this;
-    const buttons = nets.slice(0, MOST_NETS).map((net) => netButton(net, values, select, this.circuit.kinds));
+    const buttons = nets
+      .slice(0, MOST_NETS)
+      .map((net) => netButton(net, values, select, this.circuit.kinds));
     const left = nets.length - buttons.length;
     byId(id).replaceChildren(...buttons, ...(left > 0 ? [` and ${left} more`] : []));
     byId(id).parentElement.hidden = nets.length === 0;
@@ -175,7 +186,12 @@ function squareTable(circuit, [a, b], cell) {
   const values = (net) => (circuit.kinds[net] === BIT ? [-1, 1] : [-1, 0, 1]);
   const heading = (text) => element("th", { textContent: text });
   const width = values(b).length;
-  const head = element("tr", {}, heading("a \\ b"), ...values(b).map((value) => heading(signOf(value))));
+  const head = element(
+    "tr",
+    {},
+    heading("a \\ b"),
+    ...values(b).map((value) => heading(signOf(value))),
+  );
   const rows = values(a).map((value, place) => {
     const cells = values(b).map((_, column) => cell(place * width + column));
     return element("tr", {}, heading(signOf(value)), ...cells);
@@ -185,7 +201,12 @@ function squareTable(circuit, [a, b], cell) {
 
 function longTable(circuit, sources, numRows, cell) {
   const heading = (text) => element("th", { textContent: text });
-  const head = element("tr", {}, ...[...sources].map((_, slot) => heading(PORTS[slot])), heading(""));
+  const head = element(
+    "tr",
+    {},
+    ...[...sources].map((_, slot) => heading(PORTS[slot])),
+    heading(""),
+  );
   const rows = Array.from({ length: numRows }, (_, row) => {
     const inputs = rowValues(circuit, sources, row).map((value) => heading(signOf(value)));
     return element("tr", {}, ...inputs, cell(row));
@@ -260,8 +281,12 @@ export function find(circuit, layout, facts, wanted) {
       found.push({ thing, text: `${what} ${name}` });
     }
   };
-  circuit.encoder?.features.forEach(({ name }, index) => add(name, layout.firstFeature + index, "feature"));
-  layout.sinks.forEach(({ name }, index) => add(name, layout.firstSink + index, circuit.head ? "class" : ""));
+  circuit.encoder?.features.forEach(({ name }, index) =>
+    add(name, layout.firstFeature + index, "feature"),
+  );
+  layout.sinks.forEach(({ name }, index) =>
+    add(name, layout.firstSink + index, circuit.head ? "class" : ""),
+  );
   for (let gate = 0; gate < circuit.numGates && found.length < MOST_FOUND; gate++) {
     const table = tableText(circuit, gate);
     const isMatch = table === text || facts.names[table]?.toLowerCase() === text;

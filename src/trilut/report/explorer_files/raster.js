@@ -44,7 +44,8 @@ export class Raster {
   /** Draw a smooth line of a colour and a strength 0 … 1 over what is there. */
   line(x, y, endX, endY, colour, strength) {
     const isSteep = Math.abs(endY - y) > Math.abs(endX - x);
-    if (isSteep) this.walk(y, x, endY, endX, this.height, this.width, this.width, 1, colour, strength);
+    if (isSteep)
+      this.walk(y, x, endY, endX, this.height, this.width, this.width, 1, colour, strength);
     else this.walk(x, y, endX, endY, this.width, this.height, 1, this.width, colour, strength);
   }
 
@@ -60,7 +61,8 @@ export class Raster {
       const rest = place - whole;
       const pixel = step * stride + whole * acrossStride;
       if (whole >= 0 && whole < breadth) this.mix(pixel, colour, strength * (1 - rest));
-      if (whole >= -1 && whole < breadth - 1) this.mix(pixel + acrossStride, colour, strength * rest);
+      if (whole >= -1 && whole < breadth - 1)
+        this.mix(pixel + acrossStride, colour, strength * rest);
     }
   }
 

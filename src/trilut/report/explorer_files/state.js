@@ -18,7 +18,8 @@ export function unpackIntegers(text, controls) {
     const match = /^(x|-?\d{1,10})(?:\*(\d{1,8}))?$/.exec(run);
     const count = Number(match?.[2] ?? 1);
     if (!match || integers.length + count > controls.length) return null;
-    for (let each = 0; each < count; each++) integers.push(match[1] === "x" ? null : Number(match[1]));
+    for (let each = 0; each < count; each++)
+      integers.push(match[1] === "x" ? null : Number(match[1]));
   }
   const fits = integers.every((integer, index) => fitsControl(integer, controls[index]));
   return fits && integers.length === controls.length ? integers : null;
@@ -37,6 +38,6 @@ export function readAddress(hash) {
 /** Write an object as the part of an address after "#", without what is undefined. */
 export function writeAddress(state) {
   const given = Object.entries(state).filter(([, value]) => value !== undefined);
-  // Commas and stars are legal there, and easier to read as they are.
-  return new URLSearchParams(given).toString().replaceAll("%2C", ",").replaceAll("*", "*");
+  // Commas are legal there, and easier to read as they are.
+  return new URLSearchParams(given).toString().replaceAll("%2C", ",");
 }
