@@ -32,7 +32,6 @@ import hashlib
 import io
 import json
 import platform
-import re
 import subprocess
 import sys
 import tempfile
@@ -116,12 +115,12 @@ def measure(name: str, seed: int, effort: Any) -> dict[str, Any]:
         "classes": dataset.num_classes,
         "settings": digest(config),
         "layers": list(config.network.layers),
-        "steps": config.course.steps,
+        "gates": netlist.num_gates,
         "hgb": boost(dataset, seed),
         "validation": validation,
         "test": test,
         "cpu_seconds": seconds,
-        "estimate": estimate(netlist, "ecp5").lut,
+        "estimate": estimate(netlist, "ecp5", presence_bits=is_missing(dataset)).lut,
         **area(netlist, dataset, route=False),
         "trees": measure_trees(dataset, validation),
         "made_with": facts(),
@@ -167,11 +166,10 @@ def measure_trees(dataset: Dataset, accuracy: float) -> dict[str, Any]:
 
 def area(netlist: Netlist, dataset: Dataset, *, route: bool) -> dict[str, Any]:
     """Return what a netlist takes of an ECP5 and, if it is routed, how fast it is."""
-    options = HardwareOptions(sums=load_target("ecp5").sums)
+    options = HardwareOptions(sums=load_target("ecp5").sums, presence_bits=is_missing(dataset))
     with tempfile.TemporaryDirectory() as work:
         design = write_verilog(netlist, Path(work), options)
-        top = design.top if is_missing(dataset) else without_missing(design.path)
-        result = map_verilog(design.path, top, Path(work), route)
+        result = map_verilog(design.path, design.top, Path(work), route)
     timing = result.timing
     return {
         "lut4": result.cells.lut4_equivalents,
@@ -198,23 +196,6 @@ def train(dataset: Dataset, config: TrainingConfig, effort: Any, directory: Path
         # One at a time, so that its CPU time is that of this process.
         trial = search_settings(dataset, directory, variants, show.start(dataset.name), jobs=1)
     return load(trial.net)
-
-
-def without_missing(path: Path) -> str:
-    """Put a design in a module in which no feature is ever missing, and return its name."""
-    text = path.read_text()
-    (ports,) = re.findall(r"^module trilut_top\(([^)]*)\);$", text, flags=re.MULTILINE)
-    body = text[text.index("module trilut_top(") :].split("endmodule")[0]
-    declared = re.findall(r"^  (input|output) (\[\d+:0\] )?(\w+);$", body, flags=re.MULTILINE)
-    assert {name for _, _, name in declared} == set(ports.split(", "))
-    lines = [f"  {kind} {width}{name};" for kind, width, name in declared if name != "in_present"]
-    (present,) = (width for _, width, name in declared if name == "in_present")
-    lines.append(f"  wire {present}in_present = ~0;")
-    outside = ports.replace("in_present, ", "")
-    wires = ", ".join(f".{name}({name})" for name in ports.split(", "))
-    module = [f"module whole({outside});", *lines, f"  trilut_top top ({wires});", "endmodule"]
-    path.write_text(text + "\n".join(module) + "\n")
-    return "whole"
 
 
 def map_verilog(path: Path, top: str, work: Path, route: bool) -> SynthesisResult:

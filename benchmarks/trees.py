@@ -37,7 +37,7 @@ LEAF_BITS = (2, 3, 4)
 CLIPS = (1.0, 0.7, 0.5, 0.35)
 ROUNDS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 23, 26, 29, 32, 36, 40, 45, 50, 56, 64)
 # Of one model; with many classes there are fewer rounds.
-MOST_TREES = 400
+MOST_TREES = 1600
 
 # The bin that no feature comes to.
 NEVER = 1 << 30

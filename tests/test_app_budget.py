@@ -86,9 +86,11 @@ def sized(costs, monkeypatch):
     blocks = dict.fromkeys(("argmax", "control"), guess)
     monkeypatch.setattr(
         "trilut.hdl.estimate.estimate",
-        lambda netlist, part: SimpleNamespace(lut=costs(netlist), blocks=blocks),
+        lambda netlist, part: SimpleNamespace(lut=costs(netlist.width), blocks=blocks),
     )
-    return lambda layers: SimpleNamespace(netlist=layers[0])
+    return lambda layers: SimpleNamespace(
+        netlist=SimpleNamespace(width=layers[0], num_gates=sum(layers))
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,7 +114,30 @@ def test_training_again_for_a_budget(costs, expected, monkeypatch):
     )
     assert tried == expected
     assert layers == (expected[-1],) * 2
-    assert trained.netlist == expected[-1]
+    assert trained.netlist.width == expected[-1]
+
+
+@pytest.mark.parametrize(
+    ("luts", "expected"),
+    [
+        # Ten gates are all that is of use: there is room for them, or for some of them.
+        (400, [40]),
+        (100, [40, 8]),
+    ],
+)
+def test_boosted_gates_leave_what_they_have_no_use_for(luts, expected, monkeypatch):
+    train_size, tried = sized(lambda width: 11 * min(width, 10), monkeypatch), []
+
+    def train_boosted(layers):
+        tried.append(layers[0])
+        trained = train_size(layers)
+        trained.netlist.num_gates = min(10, layers[0])
+        return trained
+
+    dataset = load_dataset("moons")
+    layers, _ = fill_budget(Budget(luts, "ecp5"), dataset, (40,), train_boosted)
+    assert tried == expected
+    assert layers == (expected[-1],)
 
 
 def test_samples_limit_what_fills_a_part(monkeypatch):

@@ -54,13 +54,50 @@ def test_defaults_fit_an_unknown_dataset(num_classes):
         ((50_000, 3072, 10), ((600, 600), 1, 6000)),
     ],
 )
-def test_defaults_follow_the_size_of_a_table(task, wanted):
-    settings = table_settings(*task)
+def test_defaults_of_trits_follow_the_size_of_a_table(task, wanted):
+    given = {"node": "2t"}
+    settings = table_settings(*task, given=given)
     assert (settings["layers"], settings["thresholds"], settings["steps"]) == wanted
-    quick = table_settings(*task, effort="quick")
+    quick = table_settings(*task, effort="quick", given=given)
     assert quick["steps"] < settings["steps"]
     assert sum(quick["layers"]) <= sum(settings["layers"])
-    assert table_settings(*task, effort="best") == settings
+    assert table_settings(*task, effort="best", given=given) == settings
+
+
+@pytest.mark.parametrize(
+    ("task", "layers", "thresholds"),
+    [
+        ((11_412, 10, 2), (120,), 31),
+        ((12_001, 16, 26), (1560,), 31),
+        ((50_000, 3072, 200), (1400,), 1),
+    ],
+)
+def test_gates_of_a_table_are_boosted(task, layers, thresholds):
+    settings = table_settings(*task)
+    assert (settings["start"], settings["steps"], settings["keep"]) == ("trees", 0, "small")
+    assert (settings["layers"], settings["thresholds"]) == (layers, thresholds)
+    assert sum(table_settings(*task, effort="quick")["layers"]) < sum(layers)
+    assert table_settings(*task, effort="best") == {**settings, "keep": "best"}
+
+
+@pytest.mark.parametrize(
+    ("given", "is_boosted"),
+    [
+        ({"seed": 3, "thresholds": 7, "layers": (8,), "missing": (0.1,)}, True),
+        ({"node": "6b", "node_output": "score7"}, True),
+        ({"start": "trees", "steps": 100}, True),
+        ({"layers": (8, 8)}, False),
+        ({"node": "2t"}, False),
+        ({"node": "6b", "node_output": "bit"}, False),
+        ({"steps": 100}, False),
+        ({"recipe": "paper"}, False),
+        ({"start": "pass-through"}, False),
+    ],
+)
+def test_settings_that_boosted_gates_do_not_have_choose_trits(given, is_boosted):
+    config = TrainingConfig.for_dataset(dataset(3), **given)
+    assert config.starts_from_trees == is_boosted
+    assert {name: config.settings[name] for name in given} == given
 
 
 @pytest.mark.parametrize(
@@ -180,7 +217,12 @@ def test_outputs_cannot_be_shared(outputs):
         ),
         ({"thresholds": 0}, "Setting 'thresholds' is 0, expected 1…65536"),
         ({"bits": 33}, "Setting 'bits' is 33, expected 1…32"),
-        ({"steps": 0}, "Setting 'steps' is 0, expected 1…1073741823"),
+        ({"steps": -1}, "Setting 'steps' is -1, expected 0…1073741823"),
+        (
+            {"steps": 0},
+            "Setting 'steps' is 0, expected at least 1 unless 'start' is 'trees'",
+        ),
+        ({"keep": "small"}, "Setting 'keep' is 'small', which is for the start 'trees'"),
         ({"batch": -1}, "Setting 'batch' is -1, expected 1…16777216"),
         ({"batch": 10**12}, "Setting 'batch' is 1000000000000, expected 1…16777216"),
         (

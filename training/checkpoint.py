@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import time
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar
@@ -27,9 +28,10 @@ from trilut.training.errors import TrainingError
 from trilut.training.settings.setting import settings_of
 from trilut.training.step import Learned, State
 
-__all__ = ["Journal", "Measurement", "Snapshot", "check_finished"]
+__all__ = ["Journal", "Measurement", "Snapshot", "check_finished", "write_history"]
 
 _VERSION = 2
+_METRICS = "metrics.jsonl"
 
 # Saving takes at most about this share of the time.
 _SHARE = 0.1
@@ -115,6 +117,12 @@ def check_finished(directory: Path) -> None:
         )
 
 
+def write_history(directory: Path, history: Iterable[Measurement]) -> None:
+    """Write the course of a training as ``metrics.jsonl`` into a directory, made if need be."""
+    lines = "".join(json.dumps(line) + "\n" for line in history)
+    write_atomically(make_directory(directory) / _METRICS, lines)
+
+
 class Journal:
     """The files ``metrics.jsonl`` and ``checkpoint.json`` of a training.
 
@@ -137,7 +145,7 @@ class Journal:
 
     def __init__(self, directory: Path, config: TrainingConfig, data: object, total_steps: int):
         self.path = make_directory(directory) / "checkpoint.json"
-        self._metrics = directory / "metrics.jsonl"
+        self._metrics = directory / _METRICS
         self._settings = json.loads(json.dumps(config.settings))
         self._defaults = {
             setting.name: setting.default
@@ -168,8 +176,7 @@ class Journal:
         if snapshot is fresh:
             self._discard(keep="")
             self.path.unlink(missing_ok=True)
-        lines = "".join(json.dumps(line) + "\n" for line in snapshot.history)
-        write_atomically(self._metrics, lines)
+        write_history(self._metrics.parent, snapshot.history)
         return snapshot
 
     def record(self, snapshot: Snapshot) -> None:

@@ -58,7 +58,7 @@ class TrainingConfig:
     uncertainty : Uncertainty
         Features that are missing in training.
     course : Course
-        Steps, their size, and what is kept: the best if gates start as trees.
+        Steps, their size, and what is kept: the best or the smallest if gates start as trees.
     """
 
     recipe: RecipeSettings = Hard()
@@ -74,8 +74,11 @@ class TrainingConfig:
             self._check_node()
         if self.starts_from_trees:
             self._check_trees()
-            # Nothing else is sure not to be worse than the trees.
-            object.__setattr__(self, "course", replace(self.course, keep="best"))
+            if self.course.keep != "small":
+                # Nothing else is sure not to be worse than the trees.
+                object.__setattr__(self, "course", replace(self.course, keep="best"))
+        else:
+            self._check_course()
         if self.is_binary:
             # What is recorded should be what held.
             encoding = replace(self.encoding, delta=0.0)
@@ -95,6 +98,15 @@ class TrainingConfig:
                 f"Setting 'node' is {name!r}, but the wiring {self.wiring.name!r} is for gates "
                 "that read two trits and make one; use 'learned' or 'random'"
             )
+
+    def _check_course(self) -> None:
+        """Check that nothing is asked for that only boosted trees have."""
+        if self.course.steps == 0:
+            raise TrainingError(
+                "Setting 'steps' is 0, expected at least 1 unless 'start' is 'trees'"
+            )
+        if self.course.keep == "small":
+            raise TrainingError("Setting 'keep' is 'small', which is for the start 'trees'")
 
     def _check_trees(self) -> None:
         """Check that gates can be trees, and that the search can have their wires."""
@@ -140,7 +152,8 @@ class TrainingConfig:
         """Return the defaults for a data set, with some settings changed as by :meth:`of`.
 
         A default for the data set that the chosen recipe or wiring does not have is left out. Where
-        training samples miss features, they lose up to as many again.
+        training samples miss features and gates are trained by gradients, they lose up to as many
+        again.
 
         Parameters
         ----------
@@ -161,11 +174,14 @@ class TrainingConfig:
             dataset.num_features,
             dataset.num_classes,
             effort=effort,
+            given=settings,
         )
         if settings.get("valence", 3) > 3 or settings.keys() & {"node", "node_output"}:
             # There are no hardware costs for so many truth values, nor for such nodes.
             defaults.pop("area_weight", None)
-        if share := round(dataset.train.missing_share, 3):
+        share = round(dataset.train.missing_share, 3)
+        # Boosted trees ask whether a feature is there: they need not learn it from more gaps.
+        if share and defaults.get("start") != "trees":
             defaults["missing"] = (0.0, min(share, _MOST_MISSING))
         return _make(defaults, settings)
 

@@ -23,6 +23,7 @@ __all__ = [
     "input_kinds",
     "measure_encoding",
     "with_bits",
+    "with_presence",
 ]
 
 # What numpy calls these; the aliases keep signatures on one line.
@@ -175,6 +176,29 @@ def with_bits(encoder: Encoder, x: Samples, *, minority: float = 0.0) -> Encoder
         low=np.append(encoder.low, threshold[kept]),
         high=np.append(encoder.high, threshold[kept]),
         missing=np.append(encoder.missing, missing[kept]),
+    )
+
+
+def with_presence(encoder: Encoder, x: Samples, *, always: bool = False) -> Encoder:
+    """Return the encoder with a bit for each feature that samples miss, −1 where it is missing.
+
+    Parameters
+    ----------
+    x : float64 or uint8 array [sample, feature]
+        The samples, NaN where missing.
+    always : bool
+        Whether every feature has such a bit.
+    """
+    is_missed = np.full(len(encoder.features), True) if always else np.isnan(x).any(axis=0)
+    feature = np.flatnonzero(is_missed)
+    # All that is there has reached the smallest integer.
+    lowest = np.array([encoder.features[index].minimum for index in feature], dtype=np.int64)
+    return dataclasses.replace(
+        encoder,
+        feature=np.append(encoder.feature, feature),
+        low=np.append(encoder.low, lowest),
+        high=np.append(encoder.high, lowest),
+        missing=np.append(encoder.missing, np.full(len(feature), -1, dtype=np.int8)),
     )
 
 

@@ -14,7 +14,13 @@ from trilut.training.checkpoint import Journal, Measurement, Snapshot
 from trilut.training.config import TrainingConfig
 from trilut.training.dropout import Dropout
 from trilut.training.errors import TrainingError
-from trilut.training.network import Samples, Topology, accuracy, accuracy_by_layer
+from trilut.training.network import (
+    Samples,
+    Topology,
+    accuracy,
+    accuracy_by_layer,
+    standard_error,
+)
 from trilut.training.placement import Placement
 from trilut.training.prune import prune
 from trilut.training.recipes import Phase, harden_tables
@@ -172,8 +178,11 @@ def _advance(
     if len(layers) > 1:
         line["layers"] = layers
     history = (*snapshot.history, line)
+    is_best = measured >= snapshot.kept_accuracy
     kept = {
-        "best": measured >= snapshot.kept_accuracy,
+        "best": is_best,
+        # The smallest is what a training starts from.
+        "small": is_best,
         "late": measured >= _least_accuracy(history, phase, validation.num_samples),
         "last": True,
     }
@@ -185,10 +194,7 @@ def _advance(
 def _least_accuracy(history: Sequence[Measurement], phase: Phase, num_samples: int) -> float:
     """Return the best accuracy of a phase so far, minus its standard error."""
     best = max(line["accuracy"] for line in history if line["step"] > phase.start)
-    # As if one more sample were right and one more wrong: a few samples without an error do not
-    # show that there are none.
-    share = (best * num_samples + 1) / (num_samples + 2)
-    return best - math.sqrt(share * (1 - share) / num_samples)
+    return best - standard_error(best, num_samples)
 
 
 def _is_overtrained(

@@ -1,6 +1,7 @@
 """The layered network that training works on: from encoded samples to class scores."""
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
@@ -28,6 +29,7 @@ __all__ = [
     "forward",
     "open_scores",
     "sources",
+    "standard_error",
     "zero_probes",
 ]
 
@@ -206,6 +208,14 @@ def accuracy(
         return int(np.count_nonzero(is_right)) / len(labels)
     weights = np.asarray(samples.weights, dtype=np.float64)
     return float(weights[is_right].sum() / weights.sum())
+
+
+def standard_error(share: float, num_samples: int) -> float:
+    """Return the standard error of an accuracy on so many samples."""
+    # As if one more sample were right and one more wrong: a few samples without an error do not
+    # show that there are none.
+    likely = (share * num_samples + 1) / (num_samples + 2)
+    return math.sqrt(likely * (1 - likely) / num_samples)
 
 
 def accuracy_by_layer(

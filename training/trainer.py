@@ -20,10 +20,11 @@ from trilut.circuit.netlist import Netlist
 from trilut.data import Dataset, load_dataset
 from trilut.data.names import absolute_name
 from trilut.measure.metrics import hardening_error
-from trilut.training.checkpoint import Journal, Measurement
+from trilut.training.boosting import Boosted, boost, comparator_costs
+from trilut.training.checkpoint import Journal, Measurement, write_history
 from trilut.training.config import TrainingConfig
-from trilut.training.dropout import make_dropout
-from trilut.training.encoding import fit_encoder, input_kinds, with_bits
+from trilut.training.dropout import Dropout, make_dropout
+from trilut.training.encoding import fit_encoder, input_kinds, with_bits, with_presence
 from trilut.training.errors import TrainingError
 from trilut.training.hardening import harden
 from trilut.training.loop import Progress, fit
@@ -199,6 +200,11 @@ def train(
     if len(rates) > 1:
         # The settings alone would not give this netlist again.
         provenance["learning_rates"] = rates
+    if config.starts_from_trees:
+        # There may be fewer gates than there could have been.
+        sizes = (len(fitted.tables[0]) // dataset.num_classes,) * dataset.num_classes
+        limit = max(1, int(np.abs(np.asarray(fitted.tables[0])).max()))
+        head = dataclasses.replace(head, group_sizes=sizes, limit=limit, tau=fitted.recipe.tau)
     netlist = harden(
         fitted.tables,
         fitted.learned.wiring,
@@ -247,7 +253,7 @@ def fit_dataset(
     mesh: Mesh | None = None,
 ) -> Fitted:
     """Train a network of any valence; parameters and errors are those of :func:`train`."""
-    phases = config.phases(tau=config.head(dataset.class_names).tau)
+    tau = config.head(dataset.class_names).tau
     encoder = encoder or _fit_encoder(dataset, config)
     valence, network = config.recipe.valence, config.network
     if config.is_binary and not encoder.is_binary:
@@ -261,26 +267,35 @@ def fit_dataset(
     dropout = make_dropout(encoder, config.uncertainty, seed=config.course.seed)
     if dropout is not None:
         validation = dropout.on_split(validation)
-    total_steps, data = phases[-1].end, (samples, dropout)
     place = None if directory is None else Path(directory)
-    journal = None if place is None else Journal(place, config, data, total_steps)
-    start = None
+    layers, start, history = network.layers, None, []
     if config.starts_from_trees:
-        start = _trees(encoder, dataset, config, topology)
-    learned, history = fit(
-        phases,
-        samples,
-        validation,
-        topology,
-        config,
-        kinds=input_kinds(encoder, topology.node),
-        start=start,
-        dropout=dropout,
-        progress=progress,
-        journal=journal,
-        resume=resume,
-        mesh=mesh,
-    )
+        boosted = _boost(encoder, dataset, validation, dropout, config, topology, progress)
+        start, history, tau = boosted.learned, boosted.history, config.course.tau or boosted.tau
+        layers = (len(start.parameters[0]),)
+    phases = config.phases(tau=tau)
+    if config.course.steps:
+        data = (samples, dropout)
+        journal = None if place is None else Journal(place, config, data, phases[-1].end)
+        learned, history = fit(
+            phases,
+            samples,
+            validation,
+            topology,
+            config.with_layers(layers),
+            kinds=input_kinds(encoder, topology.node),
+            start=start,
+            dropout=dropout,
+            progress=progress,
+            journal=journal,
+            resume=resume,
+            mesh=mesh,
+        )
+    else:
+        assert start is not None
+        learned = start
+        if place is not None:
+            write_history(place, history)
     test = encode(encoder, dataset.test)
 
     def accuracies(layer_function: LayerFunction, parameters: Parameters) -> Accuracies:
@@ -365,19 +380,26 @@ def _training_samples(
     return move_images(encoder, dataset.train, **dataclasses.asdict(config.augmentation))
 
 
-def _trees(
-    encoder: Encoder, dataset: Dataset, config: TrainingConfig, topology: Topology
-) -> Learned:
-    """Return boosted trees, which are fitted to all samples as they come."""
-    from trilut.training.boosting import boosted_start
-
-    return boosted_start(
-        encode(encoder, dataset.train),
-        encode(encoder, dataset.validation),
+def _boost(
+    encoder: Encoder,
+    dataset: Dataset,
+    validation: Samples,
+    dropout: Dropout | None,
+    config: TrainingConfig,
+    topology: Topology,
+    progress: Progress | None,
+) -> Boosted:
+    """Return boosted gates, grown from samples that lose features once, if they do at all."""
+    samples = encode(encoder, dataset.train)
+    return boost(
+        samples if dropout is None else dropout.on_split(samples),
+        validation,
         config.network.layers[0],
         dataset.num_classes,
         topology.node,
-        seed=config.course.seed,
+        costs=comparator_costs(encoder),
+        course=config.course,
+        progress=None if config.course.steps else progress,
     )
 
 
@@ -389,6 +411,10 @@ def _fit_encoder(dataset: Dataset, config: TrainingConfig) -> Encoder:
         categories=dataset.categories,
         **dataclasses.asdict(config.encoding),
     )
+    if config.starts_from_trees:
+        # Trees ask whether a feature is there, if it may not be.
+        loses = any(config.uncertainty.missing)
+        return with_presence(encoder, dataset.train.x, always=loses)
     if len(config.network.shape(config.recipe.valence).parts) == 1:
         return encoder
     return with_bits(encoder, dataset.train.x, minority=config.encoding.minority)

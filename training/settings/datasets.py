@@ -1,5 +1,6 @@
 """Settings that suit each data set."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from trilut.training.settings.tables import Effort, table_settings
@@ -42,6 +43,7 @@ def dataset_settings(
     num_classes: int,
     *,
     effort: Effort = "normal",
+    given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the settings that suit a data set, by their flat names.
 
@@ -53,10 +55,12 @@ def dataset_settings(
         Samples of the training split.
     effort : str
         How long to train on a table.
+    given : mapping, optional
+        Settings that are given; see :func:`table_settings`.
     """
     if has_own_settings(name):
         return dict(_SETTINGS[_plain(name)])
-    return table_settings(num_samples, num_features, num_classes, effort=effort)
+    return table_settings(num_samples, num_features, num_classes, effort=effort, given=given)
 
 
 def has_own_settings(name: str) -> bool:

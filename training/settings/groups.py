@@ -237,7 +237,7 @@ class Course(Settings):
     Parameters
     ----------
     steps : int
-        Number of batches to train on.
+        Number of batches to train on; 0 for boosted trees as they are.
     batch : int
         Number of samples in a batch, drawn with replacement.
     learning_rate : float
@@ -252,19 +252,20 @@ class Course(Settings):
     keep : str
         ``best`` keeps the measured parameters with the best hardened validation accuracy, the later
         ones on a tie; ``late`` keeps the last ones that are not worse than the best by more than
-        the standard error of its accuracy; ``last`` keeps the last.
+        the standard error of its accuracy; ``last`` keeps the last. Of boosted trees, ``small``
+        keeps the smallest that are not worse than the best by more than half of that.
     patience : int, optional
         The training ends after so many measurements in a row that ``late`` would not keep.
     seed : int
         Seed of the wiring, of the initial gates and of the batches.
     """
 
-    steps: int = setting(3000, within(1, MAX_STEPS), option="number of batches", metavar="N")
+    steps: int = setting(3000, within(0, MAX_STEPS), option="number of batches", metavar="N")
     batch: int = setting(100, within(1, _MAX_BATCH), option="samples in a batch", metavar="N")
     learning_rate: float = setting(0.02, POSITIVE, option="step size of Adam", metavar="R")
     schedule: Literal["constant", "cosine"] = setting("cosine")
     tau: float | None = setting(None, POSITIVE)
     evaluate_every: int = setting(250, within(1))
-    keep: Literal["best", "late", "last"] = setting("best")
+    keep: Literal["best", "small", "late", "last"] = setting("best")
     patience: int | None = setting(None, within(1))
     seed: int = setting(0, within(0, 2**32 - 1))

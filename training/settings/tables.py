@@ -1,6 +1,7 @@
 """Settings that suit a table, from its size alone."""
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -9,12 +10,36 @@ __all__ = ["Effort", "learnable_gates", "table_settings", "table_variants"]
 Effort: TypeAlias = Literal["quick", "normal", "best"]
 """How long to train, and whether to search for settings."""
 
+# Boosted gates: of four bits, because that is what a LUT4 reads, with scores of three bits. All
+# that follows was chosen on validation samples.
+_BOOSTED: dict[str, Any] = {
+    "start": "trees",
+    "node": "4b",
+    "node_output": "score3",
+    "wiring": "learned",
+    "spacing": "balanced",
+    "thresholds": 31,
+    "delta": 0.0,
+    "steps": 0,
+    "keep": "small",
+}
+# Gates at most for each class, and of all classes.
+_BOOSTED_GATES = {"quick": (20, 520), "normal": (60, 1560), "best": (60, 1560)}
+# What can be set without saying that gates are to be trained in another way.
+_OF_BOOSTED = frozenset(
+    {
+        *("layers", "node", "node_output", "thresholds", "spacing", "bits", "scale", "minority"),
+        *("out_of_range", "missing", "missing_groups", "keep", "seed"),
+    }
+)
+
 # Samples of the training split that a part between two thresholds should have.
 _SAMPLES_A_PART = 30
 _THRESHOLDS = (7, 15)
 
-# More trits than these make the search for wires slow.
+# More trits than these make the search for wires slow, and more bits the growing of gates.
 _MAX_TRITS = 1500
+_MAX_BITS = 4000
 
 # Gates of each of two layers for every class: as many as few classes need, and for many classes
 # what all of them together can be given in a minute.
@@ -34,21 +59,62 @@ _PATIENCE = 10
 
 
 def table_settings(
-    num_samples: int, num_features: int, num_classes: int, *, effort: Effort = "normal"
+    num_samples: int,
+    num_features: int,
+    num_classes: int,
+    *,
+    effort: Effort = "normal",
+    given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the settings that suit a table, by their flat names.
+    """Return the settings that suit a table, by their flat names: those of boosted gates.
 
-    They were chosen on validation samples. Thresholds are bits, because bands of UNKNOWN gained
-    nothing there. Two layers that both can read the inputs are as good as one of more outputs, and
-    take less area. The area in the loss cost hardly any accuracy, and a quarter to half of the area
-    was saved. It is the less the later the parameters are that are kept.
+    If settings are given that boosted gates do not have, they are those of two layers of gates that
+    read two trits, and are trained by gradients.
 
     Parameters
     ----------
     num_samples : int
         Samples of the training split.
     effort : str
-        What ``best`` starts its search from is what ``normal`` trains with.
+        What ``best`` starts its search from is what ``normal`` trains with, but for what is kept.
+    given : mapping, optional
+        Settings that are given.
+    """
+    if not _is_boosted(given or {}):
+        return _ternary_settings(num_samples, num_features, num_classes, effort)
+    most, total = _BOOSTED_GATES[effort]
+    gates = max(1, min(most, total // num_classes))
+    keep = {"keep": "best"} if effort == "best" else {}
+    return {
+        **_BOOSTED,
+        **keep,
+        "layers": (num_classes * gates,),
+        "thresholds": min(_BOOSTED["thresholds"], max(1, _MAX_BITS // num_features)),
+    }
+
+
+def _is_boosted(given: Mapping[str, Any]) -> bool:
+    """Tell whether settings ask for boosted gates, or for nothing else."""
+    if "start" in given:
+        return bool(given["start"] == "trees")
+    output = given.get("node_output") or _BOOSTED["node_output"]
+    return (
+        given.keys() <= _OF_BOOSTED
+        and len(given.get("layers") or (1,)) == 1
+        and re.fullmatch("[2-6]b", given.get("node") or _BOOSTED["node"]) is not None
+        and output.startswith("score")
+    )
+
+
+def _ternary_settings(
+    num_samples: int, num_features: int, num_classes: int, effort: Effort
+) -> dict[str, Any]:
+    """Return the settings of two layers of gates that read two trits.
+
+    They were chosen on validation samples. Thresholds are bits, because bands of UNKNOWN gained
+    nothing there. Two layers that both can read the inputs are as good as one of more outputs, and
+    take less area. The area in the loss cost hardly any accuracy, and a quarter to half of the area
+    was saved. It is the less the later the parameters are that are kept.
     """
     width = num_classes * _gates(num_samples, num_classes, effort)
     least, most = _STEPS[effort]
@@ -105,6 +171,8 @@ def table_variants(
         Those that the user has chosen: they do not change.
     """
     layers = settings["layers"]
+    if settings.get("start") == "trees":
+        return _varied(settings, _boosted_changes(layers), given)
     wide = tuple(2 * num_gates for num_gates in layers)
     tau = settings["tau"] or 0.5 * math.sqrt(layers[-1] / num_classes)
     changes: list[dict[str, Any]] = [
@@ -117,4 +185,26 @@ def table_variants(
         {"steps": 2 * settings["steps"], "batch": 2 * settings["batch"]},
         {"layers": wide, "steps": 2 * settings["steps"], "batch": 2 * settings["batch"]},
     ]
+    return _varied(settings, changes, given)
+
+
+def _boosted_changes(layers: tuple[int, ...]) -> list[dict[str, Any]]:
+    wide = tuple(2 * num_gates for num_gates in layers)
+    return [
+        {},
+        {"node": "3b"},
+        {"node": "5b"},
+        {"node": "6b"},
+        {"thresholds": 15},
+        {"node_output": "score7"},
+        {"node": "5b", "node_output": "score7"},
+        {"layers": wide, "node": "6b"},
+        {"layers": wide, "node": "5b", "node_output": "score7"},
+    ]
+
+
+def _varied(
+    settings: Mapping[str, Any], changes: list[dict[str, Any]], given: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return settings with each of some changes that do not touch what is given."""
     return [{**settings, **change} for change in changes if not change.keys() & given.keys()]

@@ -115,7 +115,8 @@ def choose_layers(
     """Return as many gates of each layer as the budget has room for.
 
     Pilots, which train for an eighth of the steps, are estimated and scaled. A table gets no more
-    gates than its samples can teach.
+    gates than its samples can teach. Boosted gates need no pilots: there are as many as they can
+    be, and :func:`fill_budget` finds out how many are of use.
 
     Raises
     ------
@@ -126,6 +127,8 @@ def choose_layers(
     from trilut.training import TrainingConfig, train
 
     whole = TrainingConfig.for_dataset(dataset, effort=effort, **settings)
+    if not whole.course.steps:
+        return whole.network.layers
     steps = max(_LEAST_PILOT_STEPS, whole.course.steps // _PILOT_SHARE)
     layers = whole.network.layers
     for number in range(1, _NUM_PILOTS + 1):
@@ -188,8 +191,12 @@ def _rescaled(
     from trilut.training.settings.tables import learnable_gates
 
     cost = estimate(netlist, budget.part)
-    if _CLOSE * budget.luts <= cost.lut <= budget.luts:
+    has_enough = netlist.num_gates < sum(layers)
+    if cost.lut <= budget.luts and (has_enough or cost.lut >= _CLOSE * budget.luts):
         return layers
+    if has_enough:
+        # Boosted gates: more would not have made a better circuit.
+        layers = (netlist.num_gates,)
     fixed = sum(cost.blocks[name].lut for name in ("argmax", "control"))
     factor = max(_AIM * budget.luts - fixed, 0) / max(cost.lut - fixed, 1)
     if not has_own_settings(dataset.name):

@@ -57,10 +57,10 @@ _SETTINGS = (
 
 # scikit-learn has no types.
 class TrilutClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier that is a circuit of ternary gates.
+    """A classifier that is a circuit: of boosted gates, or of ternary ones if settings say so.
 
-    It is trained as by :func:`trilut.train` and answers as its Verilog does. A missing value (NaN)
-    is UNKNOWN to the circuit.
+    It is trained as by :func:`trilut.train` and answers as its Verilog does. A value may be missing
+    (NaN).
 
     Parameters
     ----------

@@ -269,18 +269,24 @@ def _search(
 
 def _choice_text(config: "TrainingConfig", dataset: Dataset, effort: Effort) -> str:
     """Say in one line what a training goes by, and what that follows from."""
-    encoding, course = config.encoding, config.course
-    gates = " + ".join(map(str, config.network.layers))
+    encoding, course, network = config.encoding, config.course, config.network
+    gates = " + ".join(map(str, network.layers))
     kept = {
         "best": "the best on",
+        "small": "the smallest not clearly below the best on",
         "late": "the last one not clearly below the best on",
         "last": "the last one, whatever it does on",
     }[course.keep]
+    if config.starts_from_trees:
+        gates = f"up to {gates} boosted gates of {network.node} to {network.node_output}"
+    else:
+        gates = f"{gates} gates of {config.wiring.name} wiring"
+    steps = f", {course.steps} steps of {course.batch}" if course.steps else ""
     return (
         f"{_reason(dataset, effort)} for {len(dataset.train)} samples × {dataset.num_features} "
         f"features in {dataset.num_classes} classes: {encoding.thresholds} {encoding.spacing} "
-        f"thresholds a feature, {gates} gates of {config.wiring.name} wiring, {course.steps} steps "
-        f"of {course.batch}; {kept} {len(dataset.validation)} validation samples is kept"
+        f"thresholds a feature, {gates}{steps}; {kept} {len(dataset.validation)} validation "
+        "samples is kept"
     )
 
 
