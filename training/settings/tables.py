@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 __all__ = ["Effort", "learnable_gates", "table_settings", "table_variants"]
@@ -97,10 +97,11 @@ def _is_boosted(given: Mapping[str, Any]) -> bool:
     """Tell whether settings ask for boosted gates, or for nothing else."""
     if "start" in given:
         return bool(given["start"] == "trees")
+    layers = given.get("layers")
     output = given.get("node_output") or _BOOSTED["node_output"]
     return (
         given.keys() <= _OF_BOOSTED
-        and len(given.get("layers") or (1,)) == 1
+        and (not isinstance(layers, Sequence) or len(layers) == 1)
         and re.fullmatch("[2-6]b", given.get("node") or _BOOSTED["node"]) is not None
         and output.startswith("score")
     )
