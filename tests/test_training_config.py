@@ -194,7 +194,10 @@ def test_outputs_cannot_be_shared(outputs):
             "Setting 'spacing' is 'log', expected 'uniform' or 'quantile' or 'balanced'",
         ),
         ({"schedule": "step"}, "Setting 'schedule' is 'step', expected 'constant' or 'cosine'"),
-        ({"keep": "first"}, "Setting 'keep' is 'first', expected 'best' or 'small' or 'late' or 'last'"),
+        (
+            {"keep": "first"},
+            "Setting 'keep' is 'first', expected 'best' or 'small' or 'late' or 'last'",
+        ),
         (
             {"wiring": "full"},
             "Setting 'wiring' is 'full', expected 'random' or 'unique' or 'local' or 'learned'",
