@@ -253,7 +253,7 @@ class Course(Settings):
         ``best`` keeps the measured parameters with the best hardened validation accuracy, the later
         ones on a tie; ``late`` keeps the last ones that are not worse than the best by more than
         the standard error of its accuracy; ``last`` keeps the last. Of boosted trees, ``small``
-        keeps the smallest that are not worse than the best by more than half of that.
+        keeps the smallest that are not worse than the best by more than a quarter of that.
     patience : int, optional
         The training ends after so many measurements in a row that ``late`` would not keep.
     seed : int
