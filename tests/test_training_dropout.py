@@ -98,7 +98,7 @@ def test_samples_that_miss_features_lose_up_to_as_many_again():
     x = np.array([[0.0, 1.0], [1.0, np.nan]])
     part = Split(x, np.array([0, 1]))
     dataset = Dataset("own", ("f", "g"), ("a", "b"), part, part, part)
-    assert TrainingConfig.for_dataset(dataset).uncertainty.missing == (0.0, 0.25)
+    assert TrainingConfig.for_dataset(dataset, node="2t").uncertainty.missing == (0.0, 0.25)
     assert TrainingConfig.for_dataset(dataset, missing=()).uncertainty.missing == ()
 
 
