@@ -136,7 +136,7 @@ def write_project(
         "info.yaml": _info(design, block, top, author, clock_mhz),
         "README.md": _fill(
             "README.md",
-            TITLE=escape_markdown(_title(design.netlist)),
+            TITLE=escape_markdown(_title(design.stateless)),
             PROCESS=shuttle.process,
             TOP=top,
             CORE=CORE,
@@ -182,7 +182,7 @@ def _title(netlist: Netlist) -> str:
 
 
 def _summary(design: Design) -> str:
-    encoder, head = design.netlist.encoder, design.netlist.head
+    encoder, head = design.stateless.encoder, design.stateless.head
     assert encoder is not None
     assert head is not None
     return (
@@ -193,7 +193,7 @@ def _summary(design: Design) -> str:
 
 def _info(design: Design, block: Block, top: str, author: str, clock_mhz: float) -> str:
     project: dict[str, str | int] = {
-        "title": _title(design.netlist),
+        "title": _title(design.stateless),
         "author": " ".join(author.split()),
         "description": _summary(design),
         "language": "Verilog",
@@ -251,10 +251,10 @@ def _config(clock_mhz: float) -> str:
 
 def _vectors(design: Design) -> str:
     """Return the packets and the results of vectors of all kinds, as hexadecimal bytes."""
-    groups = stimulus(design.netlist, None, np.random.default_rng(0), num_random=_VECTORS)
+    groups = stimulus(design.stateless, None, np.random.default_rng(0), num_random=_VECTORS)
     # Every feature is there: packets cannot say that one is not.
     kept = {origin: _some(group) for origin, group in groups.items() if origin != "missing"}
-    model = reference_model(design.netlist, list(kept.values()), 0, design.interface)
+    model = reference_model(design.stateless, list(kept.values()), 0, design.interface)
     interface = design.interface
     packets = interface.pack_vectors(model.vectors)
     results = interface.pack_results(model.results)
@@ -285,7 +285,7 @@ def _hexadecimal(bits: Bits) -> list[str]:
 
 
 def _host(design: Design, top: str) -> str:
-    encoder, head = design.netlist.encoder, design.netlist.head
+    encoder, head = design.stateless.encoder, design.stateless.head
     assert encoder is not None
     assert head is not None
     features = [(f.name, f.bits, f.signed, f.scale, f.offset) for f in encoder.features]
@@ -307,7 +307,7 @@ def _listed(values: object) -> str:
 
 
 def _data_sheet(design: Design, clock_mhz: float) -> str:
-    interface, encoder, head = design.interface, design.netlist.encoder, design.netlist.head
+    interface, encoder, head = design.interface, design.stateless.encoder, design.stateless.head
     assert encoder is not None
     assert head is not None
     features = [
@@ -324,7 +324,7 @@ def _data_sheet(design: Design, clock_mhz: float) -> str:
         "info.md",
         SUMMARY=_summary(design),
         ABSTAIN=str(head.abstain_margin),
-        NET=escape_markdown(design.netlist.name),
+        NET=escape_markdown(design.stateless.name),
         BYTES=str(interface.num_beats),
         FEATURES="\n".join(features),
         CLASSES="\n".join(classes),

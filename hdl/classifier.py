@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from amaranth.hdl import Cat, ClockSignal, Instance, Module, Signal
+from amaranth.hdl import Cat, ClockSignal, Instance, Module, ResetSignal, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.data import ArrayLayout, StructLayout
 from amaranth.lib.wiring import In, Out
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from trilut.circuit.interface import InputKind, Interface, input_ports, margin_port, output_ports
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.reach import output_values, reachable_rows
+from trilut.circuit.sequential import Circuit, SequentialNetlist
 from trilut.circuit.trit import PLUS, TRIT_BITS
 from trilut.circuit.vectors import NetWires
 from trilut.errors import NetlistError
@@ -28,6 +29,7 @@ from trilut.hdl.layer import Layer
 from trilut.hdl.lookup import CELLS, lookup_text
 from trilut.hdl.options import PORTABLE, HardwareOptions
 from trilut.hdl.plan import LayerPlan, plan_layers
+from trilut.hdl.state import StateRegisters, state_verilog
 from trilut.hdl.sums.groupsum import GroupSum, ScoreDifference, TritSum
 from trilut.hdl.sums.plan import Term
 from trilut.hdl.tie import TieArgmax
@@ -49,9 +51,13 @@ class Classifier(wiring.Component):
     stalls. Results come in order. See :class:`Control` for the handshake and reset. The blocks are
     the submodules ``encoder``, ``layer_1`` …, ``groupsum``, ``argmax`` and ``control``.
 
+    A circuit with state has the submodule ``state`` beside its layers, and no register between
+    them: a vector takes one step in one cycle, in which the states go round. Vectors come in
+    sequences, and each sequence begins with the resets.
+
     Parameters
     ----------
-    netlist : Netlist
+    netlist : Netlist or SequentialNetlist
         The circuit. Without a head the results are its output trits.
     options : HardwareOptions, optional
         Its pipeline, input, sums, scores and port of the margin. A netlist without an encoder takes
@@ -66,11 +72,16 @@ class Classifier(wiring.Component):
     layer_module : callable, optional
         Gives the name of the Verilog module to instantiate for a layer, as made by
         :func:`layer_verilog`. By default the layers are built in Amaranth.
+    state_module : str, optional
+        Name of the Verilog module to instantiate for the states, as made by :func:`state_verilog`.
+        By default they are built in Amaranth.
 
     Attributes
     ----------
     options : HardwareOptions
         What shaped it.
+    netlist : Netlist
+        What its layers compute; of a circuit with state the core.
     plans : list of LayerPlan
         The layers.
     interface : Interface
@@ -88,6 +99,8 @@ class Classifier(wiring.Component):
         Bit f is low if feature f is missing, if the input is features and these can be missing.
     in_trits : :py:`In(ArrayLayout(2, netlist.num_inputs))`
         Dual-rail trits, if the input is trits. The code 11 must not occur.
+    in_last : :py:`In(1)`
+        Whether the vector is the last one of its sequence, if there are states.
     abstain_margin : :py:`In`
         The abstention margin, if there is a port for it; see :class:`Argmax`.
     out_valid, out_ready : :py:`Out(1)`, :py:`In(1)`
@@ -102,12 +115,13 @@ class Classifier(wiring.Component):
 
     def __init__(
         self,
-        netlist: Netlist,
+        netlist: Circuit,
         options: HardwareOptions | None = None,
         *,
         encoded: bool = False,
         input_register: bool | None = None,
         layer_module: Callable[[LayerPlan], str] | None = None,
+        state_module: str | None = None,
     ):
         options = (options or HardwareOptions()).for_part(PORTABLE).for_netlist(netlist)
         self.options = options
@@ -117,16 +131,27 @@ class Classifier(wiring.Component):
             raise NetlistError(
                 f"Netlist {netlist.name!r} has no encoder, so its hardware can only take trits"
             )
-        # Whoever drives trits need not drive only what the encoder could make.
-        keeps_encoder = encoded or encoder is not None
-        self.netlist = netlist if keeps_encoder else dataclasses.replace(netlist, encoder=None)
         if input_register is None:
             input_register = options.has_input_register
-        self.input_register = input_register
         self.layer_module = layer_module
-        rows = reachable_rows(self.netlist)
-        self.wires = NetWires(self.netlist, rows)
+        self.state_module = state_module
+        self._state = None
+        self._has_sequences = isinstance(netlist, SequentialNetlist)
+        if isinstance(netlist, SequentialNetlist):
+            self.netlist, rows = netlist.core, netlist.core_rows()
+            self.wires = NetWires(self.netlist, rows)
+            self._state = StateRegisters(netlist, self.wires) if netlist.num_states else None
+            # What enters the loop comes from a register.
+            input_register, pipeline = True, None
+        else:
+            # Whoever drives trits need not drive only what the encoder could make.
+            keeps_encoder = encoded or encoder is not None
+            self.netlist = netlist if keeps_encoder else dataclasses.replace(netlist, encoder=None)
+            rows, pipeline = reachable_rows(self.netlist), options.pipeline
+            self.wires = NetWires(self.netlist, rows)
+        self.input_register = input_register
         self._inputs = range(netlist.num_inputs)
+        self._outputs = self.netlist.outputs[: netlist.num_outputs].tolist()
         self._encoder = None
         if encoder:
             self._encoder = FeatureEncoder(
@@ -137,18 +162,21 @@ class Classifier(wiring.Component):
             )
         self._sum, self._argmax = _head_blocks(self.netlist, rows, self.wires, options)
         # The sum has a register of its own at its input, in the code that suits it.
-        self.plans = plan_layers(
-            self.netlist, options.pipeline, register_last=self._sum is None, rows=rows
-        )
-        input_stages = self._encoder.latency if self._encoder else int(input_register)
-        self._num_stages = input_stages + sum(plan.registered for plan in self.plans)
+        self.plans = plan_layers(self.netlist, pipeline, register_last=self._sum is None, rows=rows)
+        self._input_stages = self._encoder.latency if self._encoder else int(input_register)
+        self._num_stages = self._input_stages + sum(plan.registered for plan in self.plans)
         if self._sum is not None and self._argmax is not None:
             self._num_stages += self._sum.latency + self._argmax.latency
         self.latency = self._num_stages + 1
         head = netlist.head
         self.interface = Interface(
-            input_ports(encoder, netlist.num_inputs, presence=self._has_presence),
-            output_ports(head, len(netlist.outputs), options.head_outputs, margin=options.margin),
+            input_ports(
+                encoder,
+                netlist.num_inputs,
+                presence=self._has_presence,
+                last=self._has_sequences,
+            ),
+            output_ports(head, netlist.num_outputs, options.head_outputs, margin=options.margin),
             self.latency,
             margin_port(head) if head is not None and options.margin_port else None,
         )
@@ -193,6 +221,12 @@ class Classifier(wiring.Component):
         ends = np.cumsum(self.wires.num_wires[list(nets)])
         return nets[int(np.searchsorted(ends, wire, side="right"))]
 
+    def state_text(self) -> str:
+        """Return the Verilog of the module that ``state_module`` names; empty without states."""
+        if self._state is None or self.state_module is None:
+            return ""
+        return state_verilog(self._state, self.state_module)
+
     def layer_text(self, plan: LayerPlan, faults: LayerFaults | None = None) -> str:
         """Return the Verilog of the module that ``layer_module`` names for a layer."""
         assert self.layer_module is not None
@@ -218,7 +252,9 @@ class Classifier(wiring.Component):
             if self._has_presence:
                 members["in_present"] = In(self._encoder.present.shape())
         else:
-            members["in_trits"] = In(ArrayLayout(2, self.netlist.num_inputs))
+            members["in_trits"] = In(ArrayLayout(2, len(self._inputs)))
+        if self._has_sequences:
+            members["in_last"] = In(1)
         return {**members, **self.margin_members}
 
     def _output_members(self) -> dict[str, Any]:
@@ -226,7 +262,7 @@ class Classifier(wiring.Component):
 
     def _result_members(self) -> dict[str, Any]:
         if self._argmax is None:
-            return {"out_trits": Out(ArrayLayout(2, len(self.netlist.outputs)))}
+            return {"out_trits": Out(ArrayLayout(2, len(self._outputs)))}
         return {
             "out_class" if name == "chosen" else f"out_{name}": Out(field.shape)
             for name, field in self._argmax.o.shape()
@@ -236,7 +272,8 @@ class Classifier(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         results = Cat(getattr(self, name) for name in self._result_members())
-        m.submodules.control = control = Control(self._num_stages, len(results))
+        loop = None if self._state is None else self._input_stages
+        m.submodules.control = control = Control(self._num_stages, len(results), loop=loop)
         m.d.comb += [
             control.in_valid.eq(self.in_valid),
             self.in_ready.eq(control.in_ready),
@@ -245,13 +282,17 @@ class Classifier(wiring.Component):
             results.eq(control.o),
         ]
         trits = self._input_stage(m, control.advance)
+        states = Signal(0 if self._state is None else self._state.width, name="state_o")
+        trits = Cat(trits, states)
         for plan in self.plans:
             trits = self._layer(m, plan, trits, control.advance)
         if not self.plans:
             # Without gates the outputs are inputs, still to be put in order.
-            places = self.wires.places(self._inputs)
+            places = self.wires.places(range(self.netlist.num_inputs))
             outputs = [places[net] for net in self.netlist.outputs.tolist()]
             trits = Cat(trits[place[0] : place[-1] + 1] for place in outputs)
+        if self._state is not None:
+            trits = self._loop(m, self._state, control, trits, states)
         m.d.comb += control.i.eq(self._output_stage(m, trits, control.advance))
         return m
 
@@ -273,6 +314,33 @@ class Classifier(wiring.Component):
             m.d.comb += encoder.en.eq(advance)
         return encoder.o.as_value()
 
+    def _loop(
+        self, m: Module, registers: StateRegisters, control: Control, made: Any, states: Any
+    ) -> Any:
+        """Drive the states from those that this step has made, and return its outputs."""
+        last = self.in_last
+        for stage in range(self._input_stages):
+            register = Signal(reset_less=True, name=f"last_{stage}")
+            with m.If(control.advance):
+                m.d.sync += register.eq(last)
+            last = register
+        width = self.wires.width(self._outputs)
+        moves = {"advance": control.advance, "present": control.present, "last": last}
+        if self.state_module is not None:
+            m.submodules.state = Instance(
+                self.state_module,
+                i_clk=ClockSignal(),
+                i_rst=ResetSignal(),
+                i_i=made[width:],
+                o_o=states,
+                **{f"i_{name}": value for name, value in moves.items()},
+            )
+            return made[:width]
+        m.submodules.state = registers
+        m.d.comb += [registers.i.eq(made[width:]), states.eq(registers.o)]
+        m.d.comb += [getattr(registers, name).eq(value) for name, value in moves.items()]
+        return made[:width]
+
     def _entering(self) -> Any:
         """Return the wires of the inputs: of a bit's two rails one."""
         trits = self.in_trits.as_value()
@@ -290,7 +358,7 @@ class Classifier(wiring.Component):
         if self.wires.is_dual_rail:
             return wires
         trits, first = [], 0
-        for count in self.wires.num_wires[self.netlist.outputs].tolist():
+        for count in self.wires.num_wires[self._outputs].tolist():
             word = wires[first : first + count]
             trits.append(word if count == TRIT_BITS else Cat(~word, word))
             first += count

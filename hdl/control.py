@@ -26,6 +26,8 @@ class Control(wiring.Component):
         Number of pipeline stages before the buffer.
     width : int
         Bits of a result.
+    loop : int, optional
+        The stage that a state belongs to: so many registers lie before it.
 
     Members
     -------
@@ -33,6 +35,8 @@ class Control(wiring.Component):
         Handshake at the first stage.
     advance : :py:`Out(1)`
         Enables the registers of all stages.
+    present : :py:`Out(1)`
+        Whether the stage of the state holds a vector, if there is one.
     i : :py:`In(width)`
         What the last stage holds.
     out_valid, out_ready : :py:`Out(1)`, :py:`In(1)`
@@ -41,13 +45,15 @@ class Control(wiring.Component):
         The result.
     """
 
-    def __init__(self, depth: int, width: int):
+    def __init__(self, depth: int, width: int, *, loop: int | None = None):
         self.depth = depth
+        self.loop = loop
         super().__init__(
             {
                 "in_valid": In(1),
                 "in_ready": Out(1),
                 "advance": Out(1),
+                **({} if loop is None else {"present": Out(1)}),
                 "i": In(width),
                 "out_valid": Out(1),
                 "out_ready": In(1),
@@ -88,4 +94,6 @@ class Control(wiring.Component):
             self.out_valid.eq(is_valid),
             self.o.eq(Mux(turn, results[1], results[0])),
         ]
+        if self.loop is not None:
+            m.d.comb += self.present.eq(stages[self.loop])
         return m

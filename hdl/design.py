@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from trilut.circuit.interface import VerilogModule
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.sequential import Circuit
+from trilut.errors import NetlistError
 from trilut.files import read_bytes
 from trilut.hdl.options import HardwareOptions
 from trilut.hdl.plan import LayerPlan
@@ -26,10 +28,11 @@ class Design(VerilogModule):
     ----------
     options : HardwareOptions
         What shaped it.
-    netlist : Netlist
+    netlist : Netlist or SequentialNetlist
         The circuit that it was made from.
     circuit : Netlist
-        The netlist as it was built, optimised unless the options say otherwise.
+        The netlist as it was built, optimised unless the options say otherwise; of a circuit with
+        state the core.
     plans : sequence of LayerPlan
         The layers of the circuit.
     classifier : Classifier, optional
@@ -37,7 +40,7 @@ class Design(VerilogModule):
     """
 
     options: HardwareOptions
-    netlist: Netlist
+    netlist: Circuit
     circuit: Netlist
     plans: Sequence[LayerPlan]
     classifier: "Classifier | None" = None
@@ -46,9 +49,22 @@ class Design(VerilogModule):
         return f"<Design {self.top!r} in {str(self.path)!r}, {self.interface.latency} cycles>"
 
     @property
-    def specification(self) -> Netlist:
+    def specification(self) -> Circuit:
         """What it must compute: the netlist without the encoder or the head that it leaves out."""
         return self.interface.specification(self.netlist)
+
+    @property
+    def stateless(self) -> Netlist:
+        """The circuit that it was made from, for what takes circuits without state alone.
+
+        Raises
+        ------
+        NetlistError
+            If it has state.
+        """
+        if not isinstance(self.netlist, Netlist):
+            raise NetlistError(f"Netlist {self.netlist.name!r} has state, expected one without")
+        return self.netlist
 
     @property
     def part_cells(self) -> tuple[str, ...]:

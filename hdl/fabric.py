@@ -56,12 +56,12 @@ def fabric_verilog(netlist: Netlist, plans: Sequence[LayerPlan], module: str) ->
         f"input wire [{TRIT_BITS * netlist.num_inputs - 1}:0] in_trits",
         f"output wire [{TRIT_BITS * len(netlist.outputs) - 1}:0] out_trits",
     ]
-    lines = [f"module {module} (", *_comma_lines(ports), ");"]
+    lines = [f"module {module} (", *comma_lines(ports), ");"]
     source = "in_trits"
     if not wires.is_dual_rail:
         source = "in_wires"
         lines.append(f"  wire [{wires.width(inputs) - 1}:0] in_wires = {{")
-        lines += [*_comma_lines(_entering(netlist)[::-1]), "  };"]
+        lines += [*comma_lines(_entering(netlist)[::-1]), "  };"]
     for plan in plans:
         name = f"layer_{plan.level}"
         lines.append(f"  wire [{plan.width_out - 1}:0] {name}_o;")
@@ -73,7 +73,7 @@ def fabric_verilog(netlist: Netlist, plans: Sequence[LayerPlan], module: str) ->
         nets = netlist.outputs.tolist()
         places = _output_places(wires, nets) if plans else _input_places(wires, nets, netlist)
         trits = [_trit(source, place) for place in places]
-        lines += ["  assign out_trits = {", *_comma_lines(trits[::-1]), "  };"]
+        lines += ["  assign out_trits = {", *comma_lines(trits[::-1]), "  };"]
     layers = [layer_verilog(netlist, plan, f"{module}_layer_{plan.level}") for plan in plans]
     return "\n".join([*lines, "endmodule", "", *layers])
 
@@ -142,7 +142,7 @@ def layer_verilog(
         f"input wire [{plan.width_in - 1}:0] i",
         f"output {kind} [{plan.width_out - 1}:0] o",
     ]
-    lines = [f"module {module} (", *_comma_lines(ports), ");"]
+    lines = [f"module {module} (", *comma_lines(ports), ");"]
     if plan.wires.is_dual_rail:
         lines += _neurons(netlist, plan, faults.neurons, lut_cells=lut_cells)
     else:
@@ -236,11 +236,12 @@ def _output(netlist: Netlist, plan: LayerPlan, fault: str) -> Iterable[str]:
         yield "    if (en) o <= {"
     else:
         yield "  assign o = {"
-    yield from _comma_lines(trits)
+    yield from comma_lines(trits)
     yield f"  }} ^ ({fault});" if fault else "  };"
 
 
-def _comma_lines(items: list[str]) -> Iterable[str]:
-    # One item a line: Verilator's parser does not take lines of a hundred thousand characters.
+def comma_lines(items: list[str]) -> Iterable[str]:
+    """Give items with commas between, one a line."""
+    # Verilator's parser does not take lines of a hundred thousand characters.
     for index, item in enumerate(items):
         yield f"    {item}{',' if index + 1 < len(items) else ''}"

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from importlib.metadata import version
 
 from trilut.circuit.encoder import Feature
-from trilut.circuit.interface import Interface
+from trilut.circuit.interface import InputKind, Interface
 from trilut.circuit.netlist import Netlist
 from trilut.circuit.origin import MOST_CHARACTERS, origin_facts
+from trilut.circuit.sequential import Circuit
 from trilut.hdl.options import HardwareOptions
 from trilut.text import quote
 
@@ -14,7 +15,7 @@ __all__ = ["design_header", "origin_lines"]
 
 
 def design_header(
-    netlist: Netlist,
+    netlist: Circuit,
     circuit: Netlist,
     interface: Interface,
     options: HardwareOptions,
@@ -27,8 +28,8 @@ def design_header(
 
     Parameters
     ----------
-    netlist, circuit : Netlist
-        What the design was asked to compute, and what was built.
+    netlist, circuit
+        What the design was asked to compute, and the netlist that was built.
     converter : str
         What has written the Verilog, with its version.
     """
@@ -44,14 +45,14 @@ def design_header(
             for index, name in enumerate(netlist.head.classes)
         ]
     if interface.axi is not None:
-        lines += [*_packet_lines(circuit, interface), *_result_lines(interface)]
-    elif circuit.encoder is not None:
-        lines += _feature_lines(circuit, "in_features")
+        lines += [*_packet_lines(netlist, interface), *_result_lines(interface)]
+    elif interface.input_kind is InputKind.FEATURES:
+        lines += _feature_lines(netlist, "in_features")
     lines += _example(interface, options.top)
     return "\n".join(lines) + "\n"
 
 
-def origin_lines(netlist: Netlist, built: Netlist, options: str, *, tools: str = "") -> list[str]:
+def origin_lines(netlist: Circuit, built: Netlist, options: str, *, tools: str = "") -> list[str]:
     """Return comment lines that say what was built from what, and by what."""
     facts = {
         **origin_facts(netlist),
@@ -70,7 +71,7 @@ def _rate(interface: Interface) -> str:
     return ", one vector per cycle"
 
 
-def _feature_lines(netlist: Netlist, vector: str) -> Iterator[str]:
+def _feature_lines(netlist: Circuit, vector: str) -> Iterator[str]:
     assert netlist.encoder is not None
     first = 0
     for index, feature in enumerate(netlist.encoder.features):
@@ -90,10 +91,10 @@ def _seen_text(feature: Feature) -> str:
     return f", missing if it is not in {feature.seen[0]}..{feature.seen[1]} before it is clamped"
 
 
-def _packet_lines(circuit: Netlist, interface: Interface) -> Iterator[str]:
+def _packet_lines(netlist: Circuit, interface: Interface) -> Iterator[str]:
     for name, bits in interface.packet.items():
         if name == "in_features":
-            yield from _feature_lines(circuit, "packet")
+            yield from _feature_lines(netlist, "packet")
         else:
             yield f"// packet{_places(bits.start, len(bits))}: {interface.port(name).meaning}"
 

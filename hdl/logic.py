@@ -4,8 +4,9 @@ import dataclasses
 from pathlib import Path
 
 from trilut.circuit.interface import Interface, input_ports, output_ports
-from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
+from trilut.circuit.sequential import Circuit, SequentialNetlist
+from trilut.errors import NetlistError
 from trilut.files import make_directory, write_atomically
 from trilut.hdl.design import Design
 from trilut.hdl.fabric import fabric_verilog
@@ -20,7 +21,7 @@ __all__ = ["logic_design", "write_logic"]
 
 
 def write_logic(
-    netlist: Netlist, directory: str | Path, *, top: str = "trilut_top", optimized: bool = True
+    netlist: Circuit, directory: str | Path, *, top: str = "trilut_top", optimized: bool = True
 ) -> Design:
     """Write the gates alone as a combinational Verilog module, for nets of any size.
 
@@ -30,7 +31,7 @@ def write_logic(
     Raises
     ------
     NetlistError
-        If ``top`` is not a plain Verilog identifier.
+        If ``top`` is not a plain Verilog identifier, or the circuit has state.
     """
     directory = Path(directory)
     check_identifier(top)
@@ -43,8 +44,16 @@ def write_logic(
     return design
 
 
-def logic_design(netlist: Netlist, options: HardwareOptions, path: Path) -> Design:
-    """Return the design of the gates of a netlist alone, as it stands in a file."""
+def logic_design(netlist: Circuit, options: HardwareOptions, path: Path) -> Design:
+    """Return the design of the gates of a netlist alone, as it stands in a file.
+
+    Raises
+    ------
+    NetlistError
+        If the circuit has state.
+    """
+    if isinstance(netlist, SequentialNetlist):
+        raise NetlistError(f"Netlist {netlist.name!r} has state, which gates alone cannot keep")
     gates = dataclasses.replace(netlist, encoder=None, head=None)
     circuit = optimize(gates).netlist if options.optimized else gates
     interface = Interface(

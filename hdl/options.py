@@ -8,6 +8,7 @@ from enum import StrEnum
 from trilut.circuit.interface import HeadOutput, InputKind
 from trilut.circuit.monotone import check_monotone
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.sequential import Circuit
 from trilut.errors import NetlistError
 from trilut.hdl.sums.plan import SUM_TARGETS
 
@@ -138,7 +139,7 @@ class HardwareOptions:
             return self
         return dataclasses.replace(self, sums=sums)
 
-    def for_netlist(self, netlist: Netlist) -> "HardwareOptions":
+    def for_netlist(self, netlist: Circuit) -> "HardwareOptions":
         """Return the options with what a netlist decides: what enters, if nobody has said it."""
         if self.input_kind is not None:
             return self
@@ -156,7 +157,7 @@ class HardwareOptions:
         }
         return tuple(output for output, is_asked in asked.items() if is_asked)
 
-    def check_head(self, netlist: Netlist) -> None:
+    def check_head(self, netlist: Circuit) -> None:
         """Check that a netlist can give what is asked for.
 
         Raises
@@ -169,7 +170,7 @@ class HardwareOptions:
                 f"Netlist {netlist.name!r} has no head, which alone can tell what is certain, or a "
                 "prediction set"
             )
-        if self.certain:
+        if self.certain and isinstance(netlist, Netlist):
             check_monotone(netlist)
         if self.prediction_set and netlist.head is not None and netlist.head.set_margin is None:
             raise NetlistError(

@@ -8,7 +8,7 @@ from typing import Any
 
 from trilut.circuit.format import digest
 from trilut.circuit.interface import InputKind, Interface
-from trilut.circuit.netlist import Netlist
+from trilut.circuit.sequential import Circuit
 from trilut.errors import FormatError
 from trilut.extras import explained
 from trilut.files import parse_json, read_bytes
@@ -27,7 +27,7 @@ _MOST_NAMES = 5
 
 def read_design(
     path: str | Path,
-    netlist: Netlist,
+    netlist: Circuit,
     options: HardwareOptions | None = None,
     *,
     latency: int | None = None,
@@ -80,7 +80,7 @@ def read_design(
 
 
 def _described(
-    path: Path, netlist: Netlist, options: HardwareOptions, latency: int | None, clocked: bool
+    path: Path, netlist: Circuit, options: HardwareOptions, latency: int | None, clocked: bool
 ) -> Design:
     """Return a design without a manifest."""
     design = _design(path, options.for_netlist(netlist), netlist)
@@ -112,7 +112,7 @@ def _check_not_given(
         )
 
 
-def _manifested(path: Path, manifest: Path, netlist: Netlist) -> Design:
+def _manifested(path: Path, manifest: Path, netlist: Circuit) -> Design:
     """Return a design as its manifest describes it."""
     document = parse_json(read_bytes(manifest), f"Manifest {str(manifest)!r}")
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -144,7 +144,7 @@ def _manifested(path: Path, manifest: Path, netlist: Netlist) -> Design:
     return dataclasses.replace(design, interface=interface)
 
 
-def _design(path: Path, options: HardwareOptions, netlist: Netlist) -> Design:
+def _design(path: Path, options: HardwareOptions, netlist: Circuit) -> Design:
     """Return what options make of a netlist, as it stands in a file."""
     if options.logic_only:
         return logic_design(netlist, options, path)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trilut.circuit.interface import InputKind
-from trilut.circuit.netlist import Netlist
 from trilut.circuit.optimize import optimize
+from trilut.circuit.sequential import Circuit, SequentialNetlist
 from trilut.errors import NetlistError
 from trilut.files import work_directory, write_atomically
 from trilut.hdl.axi import AxiClassifier
@@ -33,7 +33,7 @@ _MAX_INPUT_BITS = _MAX_BITS - 64
 
 
 def write_streams(
-    netlist: Netlist, directory: Path, options: HardwareOptions, *, is_rtlil: bool
+    netlist: Circuit, directory: Path, options: HardwareOptions, *, is_rtlil: bool
 ) -> Design:
     """Write what :func:`trilut.hdl.write_verilog` says, by options that leave nothing open."""
     models = PRIMITIVE_MODELS.get(options.sums or "", "")
@@ -62,7 +62,7 @@ def classifier_component(classifier: Classifier) -> Classifier | AxiClassifier:
 
 
 def design_of(
-    netlist: Netlist, options: HardwareOptions, path: Path, classifier: Classifier | None = None
+    netlist: Circuit, options: HardwareOptions, path: Path, classifier: Classifier | None = None
 ) -> Design:
     """Return the design that options make of a netlist, as it stands in a file.
 
@@ -85,7 +85,7 @@ def design_of(
     )
 
 
-def build_classifier(netlist: Netlist, options: HardwareOptions) -> Classifier:
+def build_classifier(netlist: Circuit, options: HardwareOptions) -> Classifier:
     """Return the circuit of a netlist as hardware, with layers that are modules of their own.
 
     Raises
@@ -95,21 +95,27 @@ def build_classifier(netlist: Netlist, options: HardwareOptions) -> Classifier:
         vector of it.
     """
     is_trits = options.input_kind is InputKind.TRITS
-    circuit = dataclasses.replace(netlist, encoder=None) if is_trits else netlist
+    circuit: Circuit = dataclasses.replace(netlist, encoder=None) if is_trits else netlist
     options.check_head(circuit)
     _check_input(circuit, options)
     if options.optimized:
-        circuit = optimize(circuit).netlist
+        circuit = (
+            circuit.optimized()
+            if isinstance(circuit, SequentialNetlist)
+            else optimize(circuit).netlist
+        )
 
     def module(plan: LayerPlan) -> str:
         return f"{options.top}_layer_{plan.level}"
 
-    classifier = Classifier(circuit, options, layer_module=module)
+    classifier = Classifier(
+        circuit, options, layer_module=module, state_module=f"{options.top}_state"
+    )
     _check_widths(classifier)
     return classifier
 
 
-def _check_input(netlist: Netlist, options: HardwareOptions) -> None:
+def _check_input(netlist: Circuit, options: HardwareOptions) -> None:
     """Refuse vectors that Amaranth cannot carry before any work is done for them."""
     width = 2 * netlist.num_inputs
     if netlist.encoder is not None:
@@ -138,7 +144,7 @@ def _check_widths(classifier: Classifier) -> None:
 
 
 def _layers(classifier: Classifier, work: Path) -> Iterator[str]:
-    """Give the Verilog of each layer."""
+    """Give the Verilog of each layer, and of the states if there are any."""
     assert classifier.layer_module is not None
     for plan in classifier.plans:
         if classifier.options.fabric is Fabric.AMARANTH:
@@ -147,3 +153,5 @@ def _layers(classifier: Classifier, work: Path) -> Iterator[str]:
             yield convert(layer, classifier.layer_module(plan), work)
         else:
             yield classifier.layer_text(plan)
+    if text := classifier.state_text():
+        yield text

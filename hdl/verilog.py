@@ -3,8 +3,8 @@
 from enum import StrEnum
 from pathlib import Path
 
-from trilut.circuit.format import load
-from trilut.circuit.netlist import Netlist
+from trilut.circuit.format import load_circuit
+from trilut.circuit.sequential import Circuit
 from trilut.errors import NetlistError
 from trilut.extras import explained
 from trilut.hdl.design import Design
@@ -23,7 +23,7 @@ class DesignFormat(StrEnum):
 
 
 def write_verilog(
-    netlist: Netlist | str | Path,
+    netlist: Circuit | str | Path,
     directory: str | Path,
     options: HardwareOptions | None = None,
     *,
@@ -35,7 +35,7 @@ def write_verilog(
 
     Parameters
     ----------
-    netlist : Netlist, or path
+    netlist : Netlist, SequentialNetlist, or path
         The circuit, or its file.
     directory : path
         Where to write; made if necessary.
@@ -54,8 +54,8 @@ def write_verilog(
         If Yosys is missing or fails; the log that the message names is kept in ``logs``.
     """
     directory = Path(directory)
-    if not isinstance(netlist, Netlist):
-        netlist = load(netlist)
+    if isinstance(netlist, str | Path):
+        netlist = load_circuit(netlist)
     options = (options or HardwareOptions()).for_part(DEFAULT_TARGET).for_netlist(netlist)
     is_rtlil = design_format is DesignFormat.RTLIL
     if options.logic_only:

@@ -1,12 +1,12 @@
 """Simulation: of netlists in software, and of their Verilog against them."""
 
-from trilut.circuit.interface import Vectors
+from trilut.circuit.interface import Steps, Vectors
 from trilut.sim.bench.job import ViolationKind
 from trilut.sim.bench.portable import write_testbench
 from trilut.sim.bench.regression import Mismatch, RegressionResult, Violation, verify_rtl
 from trilut.sim.bench.rtl import RtlModel, build_rtl
 from trilut.sim.bench.simulator import SIMULATORS, Icarus, Simulator, Verilator, find_simulator
-from trilut.sim.bench.stimulus import stimulus
+from trilut.sim.bench.stimulus import step_stimulus, stimulus
 from trilut.sim.engines.dispatch import DEFAULT_ENGINE, ENGINES, classify, evaluate, predict, scores
 from trilut.sim.engines.fast import kernel_name
 from trilut.sim.equivalence import Comparison, Counterexample, all_inputs, compare, counterexample
@@ -42,6 +42,7 @@ __all__ = [
     "RtlModel",
     "Simulator",
     "Step",
+    "Steps",
     "Trace",
     "Vectors",
     "Verilator",
@@ -63,6 +64,7 @@ __all__ = [
     "net_values",
     "predict",
     "scores",
+    "step_stimulus",
     "stimulus",
     "trace",
     "trace_output",

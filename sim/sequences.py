@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from trilut.circuit.sequential import SequentialNetlist
 from trilut.sim.engines.fast import machine_of
 
-__all__ = ["run_sequences"]
+__all__ = ["run_sequences", "run_steps"]
 
 
 def run_sequences(
@@ -36,3 +36,24 @@ def run_sequences(
         outputs[:, step] = made[:, : netlist.num_outputs]
         inputs[:, netlist.num_inputs :] = made[:, netlist.num_outputs :]
     return outputs, inputs[:, netlist.num_inputs :]
+
+
+def run_steps(
+    netlist: SequentialNetlist, trits: NDArray[np.int8], last: NDArray[np.bool_]
+) -> NDArray[np.int8]:
+    """Run sequences that follow one another; return their outputs [step, output].
+
+    The definition is asked, :meth:`trilut.circuit.sequential.SequentialNetlist.run`.
+
+    Parameters
+    ----------
+    trits : int8 array [step, input]
+        The inputs of all steps.
+    last : bool array [step]
+        Whether a step is the last one of its sequence.
+    """
+    lengths = np.diff(np.flatnonzero(np.concatenate([[True], last[:-1], [True]])))
+    is_step = np.arange(lengths.max()) < lengths[:, None]
+    padded = np.ones((*is_step.shape, trits.shape[1]), dtype=np.int8)
+    padded[is_step] = trits
+    return netlist.run(padded)[is_step]

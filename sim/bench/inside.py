@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import chain, cycle, repeat
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -233,6 +233,7 @@ class Bench:
 
     def __init__(self, dut: Any, job: Job, model: Model) -> None:
         self._job = job
+        self._model = model
         self._num_vectors = len(model)
         self._ports = Ports(dut, job, model)
         self._reset = dut.rst
@@ -252,15 +253,13 @@ class Bench:
         """Drive all vectors and return the report."""
         self._ports.in_valid.value = self._ports.out_ready.value = 0
         await self._resetting(2)
-        first = 0
-        for size, source, sink in self._plan():
+        for part, source, sink in self._plan():
             if self._scoreboard.hopeless:
                 break
-            await self._traffic(slice(first, first + size), source, sink)
+            await self._traffic(part, source, sink)
             paused = source is not _FULL or sink is not _FULL
-            if paused and self._scoreboard.in_step and first + size < self._num_vectors:
-                await self._interrupt(slice(first, first + size), source, sink)
-            first += size
+            if paused and self._scoreboard.in_step and part.stop < self._num_vectors:
+                await self._interrupt(part, source, sink)
         return {
             **self._scoreboard.report(),
             "num_driven": self._num_driven,
@@ -280,20 +279,22 @@ class Bench:
             self._scoreboard.violation(ViolationKind.THROUGHPUT, self._cycle, message)
         self._is_reset = False
 
-    def _plan(self) -> Iterator[tuple[int, Pace, Pace]]:
-        """Give the rounds: the number of vectors, the pace of the source and of the sink."""
-        left = self._num_vectors
+    def _plan(self) -> Iterator[tuple[slice, Pace, Pace]]:
+        """Give the rounds: the vectors, and the pace of the source and of the sink.
+
+        A round holds whole sequences: after a reset another one begins.
+        """
+        total, first = self._num_vectors, 0
         # A vector alone shows the latency.
-        for _ in range(min(4, left)):
-            left -= 1
-            yield 1, _FULL, _FULL
-        most = min(_MAX_ROUND, max(4, left // 10))
-        for source, sink in cycle(_ROUNDS):
-            if left == 0:
+        most = min(_MAX_ROUND, max(4, (total - 4) // 10))
+        sizes = chain((1, 1, 1, 1), repeat(most))
+        paces = chain([(_FULL, _FULL)] * 4, cycle(_ROUNDS))
+        for size, (source, sink) in zip(sizes, paces, strict=False):
+            if first == total:
                 return
-            size = min(most, left)
-            left -= size
-            yield size, source, sink
+            end = self._model.end(min(first + size, total) - 1)
+            yield slice(first, end), source, sink
+            first = end
 
     async def _interrupt(self, part: slice, source: Pace, sink: Pace) -> None:
         """Drive some vectors again and reset in the middle of them, with results waiting or not."""

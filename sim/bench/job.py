@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.head import Decisions
-from trilut.circuit.interface import Interface
+from trilut.circuit.interface import Interface, Steps, Vectors
 from trilut.files import write_atomically
 
 __all__ = ["JOB_VARIABLE", "Job", "Model", "ViolationKind"]
@@ -95,25 +95,36 @@ class Model:
 
     Parameters
     ----------
-    vectors : FeatureVectors or int8 array [vector, trit]
+    vectors : FeatureVectors, int8 array [vector, trit], or Steps of one of them
         What goes in. Missing features carry arbitrary values, which the design must not look at.
     results : Decisions or int8 array [vector, output]
         What must come out.
     """
 
-    vectors: FeatureVectors | NDArray[np.int8]
+    vectors: Vectors | Steps
     results: Decisions | NDArray[np.int8]
 
     def __len__(self) -> int:
         return len(self.vectors)
 
+    def end(self, vector: int) -> int:
+        """Return where the sequence of a vector ends: behind the vector, if it is of none."""
+        if not isinstance(self.vectors, Steps):
+            return vector + 1
+        rest = np.flatnonzero(self.vectors.last[vector:])
+        return vector + 1 + int(rest[0]) if len(rest) else len(self)
+
     def write(self, path: Path) -> None:
         """Write the arrays to an npz file."""
         arrays: dict[str, NDArray[np.generic]] = {}
-        if isinstance(self.vectors, FeatureVectors):
-            arrays |= {"values": self.vectors.values, "valid": self.vectors.valid}
+        vectors = self.vectors
+        if isinstance(vectors, Steps):
+            arrays["last"] = vectors.last
+            vectors = vectors.vectors
+        if isinstance(vectors, FeatureVectors):
+            arrays |= {"values": vectors.values, "valid": vectors.valid}
         else:
-            arrays["trits"] = self.vectors
+            arrays["trits"] = vectors
         if isinstance(self.results, Decisions):
             arrays |= self.results.arrays()
         else:
@@ -130,9 +141,10 @@ class Model:
                 vectors = arrays["trits"]
             else:
                 vectors = FeatureVectors(arrays["values"], arrays["valid"])
+            last = arrays.get("last")
             if "outputs" in arrays:
                 results = arrays["outputs"]
             else:
                 names = (field.name for field in fields(Decisions))
                 results = Decisions(**{name: arrays[name] for name in names if name in arrays})
-        return cls(vectors, results)
+        return cls(vectors if last is None else Steps(vectors, last), results)

@@ -10,7 +10,7 @@ import numpy as np
 from trilut.circuit.bits import bits_to_text, text_to_bits
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.head import Decisions
-from trilut.circuit.interface import LIST_PORTS, Interface, Port
+from trilut.circuit.interface import LIST_PORTS, Interface, Port, Steps
 from trilut.circuit.trit import Bits
 from trilut.sim.bench.job import Job, Model
 
@@ -113,6 +113,8 @@ class Ports:
     def read_vector(self, vector: int) -> list[int | None]:
         """Read a vector of the model for a report; a missing feature is None."""
         vectors = self._model.vectors[vector : vector + 1]
+        if isinstance(vectors, Steps):
+            vectors = vectors.vectors
         if not isinstance(vectors, FeatureVectors):
             return [int(trit) for trit in vectors[0]]
         pairs = zip(vectors.values[0].tolist(), vectors.valid[0].tolist(), strict=True)

@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 
 from trilut.circuit.encoder import FeatureVectors
 from trilut.circuit.head import Decisions
-from trilut.circuit.interface import HeadOutput, Interface, Vectors, VerilogModule
+from trilut.circuit.interface import HeadOutput, Interface, Steps, Vectors, VerilogModule
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.sequential import Circuit, SequentialNetlist
 from trilut.errors import DataError, NetlistError, ToolError
 from trilut.files import make_directory, read_bytes, write_atomically
 from trilut.identifier import check_identifier
 from trilut.sim.bench.job import JOB_VARIABLE, Job, Model, ViolationKind
 from trilut.sim.bench.simulator import Simulator, Verilator, child_tool, find_simulator
 from trilut.sim.engines.dispatch import classify, evaluate, input_trits
+from trilut.sim.sequences import run_steps
 from trilut.tools import run
 
 __all__ = [
@@ -134,9 +136,9 @@ class RegressionResult:
 
 
 def verify_rtl(
-    netlist: Netlist,
+    netlist: Circuit,
     design: VerilogModule,
-    vectors: Vectors | Mapping[str, Vectors],
+    vectors: Vectors | Steps | Mapping[str, Vectors] | Mapping[str, Steps],
     *,
     out: str | Path,
     seed: int = 0,
@@ -148,13 +150,13 @@ def verify_rtl(
 
     Parameters
     ----------
-    netlist : Netlist
+    netlist : Netlist or SequentialNetlist
         What the design must compute.
     design : VerilogModule
         The design.
-    vectors : FeatureVectors, array of trits, or mapping from origin to one of them
+    vectors : FeatureVectors, array of trits, Steps, or mapping from origin to one of them
         What to drive: feature vectors into a design that takes features, trits into one that takes
-        trits.
+        trits; steps of them into one with state.
     out : path
         Directory for the build, the logs and the results.
     seed : int
@@ -316,12 +318,29 @@ def _joined(result: RegressionResult, start: RegressionResult) -> RegressionResu
 
 
 def reference_model(
-    netlist: Netlist, groups: Sequence[Vectors], seed: int, interface: Interface
+    netlist: Circuit, groups: Sequence[Vectors | Steps], seed: int, interface: Interface
 ) -> Model:
     """Join the vectors and ask the reference about all that an interface has of them.
 
     Missing features have arbitrary values, which count if the design takes all to be present.
     """
+    steps = [group for group in groups if isinstance(group, Steps)]
+    if isinstance(netlist, SequentialNetlist) != bool(steps) or len(steps) not in (0, len(groups)):
+        raise TypeError("Vectors are steps if the circuit has state, and only then")
+    last = np.concatenate([group.last for group in steps]) if steps else None
+    vectors = [group.vectors if isinstance(group, Steps) else group for group in groups]
+    driven, results = _driven(netlist, vectors, seed, interface, last)
+    return Model(driven if last is None else Steps(driven, last), results)
+
+
+def _driven(
+    netlist: Circuit,
+    groups: Sequence[Vectors],
+    seed: int,
+    interface: Interface,
+    last: NDArray[np.bool_] | None,
+) -> tuple[Vectors, Decisions | NDArray[np.int8]]:
+    """Return all vectors as they are driven, and what the reference says about them."""
     features = [group for group in groups if isinstance(group, FeatureVectors)]
     trits = [group for group in groups if not isinstance(group, FeatureVectors)]
     if sum(map(len, groups)) == 0:
@@ -330,17 +349,17 @@ def reference_model(
         raise TypeError("Vectors are in part features and in part trits, expected one of them")
     if trits:
         inputs = np.concatenate(trits)
-        plain = dataclasses.replace(netlist, encoder=None)
-        return Model(inputs.astype(np.int8), _reference(plain, inputs, interface))
+        plain: Circuit = dataclasses.replace(netlist, encoder=None)
+        return inputs.astype(np.int8), _reference(plain, inputs, interface, last)
     vectors = FeatureVectors.concatenate(features)
     _check_features(netlist, vectors)
     driven = _scrambled(netlist, vectors, seed)
     if not interface.has_presence:
         vectors = driven = FeatureVectors(driven.values, np.ones_like(driven.valid))
-    return Model(driven, _reference(netlist, vectors, interface))
+    return driven, _reference(netlist, vectors, interface, last)
 
 
-def _check_features(netlist: Netlist, vectors: FeatureVectors) -> None:
+def _check_features(netlist: Circuit, vectors: FeatureVectors) -> None:
     if netlist.encoder is None:
         raise NetlistError(
             f"Netlist {netlist.name!r} has no encoder, so it takes no feature vectors"
@@ -362,7 +381,7 @@ def _check_features(netlist: Netlist, vectors: FeatureVectors) -> None:
             )
 
 
-def _scrambled(netlist: Netlist, vectors: FeatureVectors, seed: int) -> FeatureVectors:
+def _scrambled(netlist: Circuit, vectors: FeatureVectors, seed: int) -> FeatureVectors:
     """Give missing features arbitrary values, which the design must not look at."""
     assert netlist.encoder is not None
     lowest = [feature.minimum for feature in netlist.encoder.features]
@@ -373,8 +392,14 @@ def _scrambled(netlist: Netlist, vectors: FeatureVectors, seed: int) -> FeatureV
 
 
 def _reference(
-    netlist: Netlist, vectors: Vectors, interface: Interface
+    netlist: Circuit, vectors: Vectors, interface: Interface, last: NDArray[np.bool_] | None
 ) -> Decisions | NDArray[np.int8]:
+    if isinstance(netlist, SequentialNetlist):
+        assert last is not None
+        if isinstance(vectors, FeatureVectors):
+            assert netlist.encoder is not None
+            vectors = netlist.encoder.trits(vectors)
+        return run_steps(netlist, vectors, last)
     if netlist.head is not None:
         certain = HeadOutput.CERTAIN in interface.head_outputs
         return classify(netlist, vectors, certain=certain, engine="reference")

@@ -1,16 +1,18 @@
 """Vectors for a regression: from data, from chance, and from where circuits tend to go wrong."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trilut.circuit.encoder import Encoder, FeatureVectors
-from trilut.circuit.interface import Vectors
+from trilut.circuit.interface import Steps, Vectors
 from trilut.circuit.kinds import Kind
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.sequential import SequentialNetlist
 
-__all__ = ["stimulus"]
+__all__ = ["step_stimulus", "stimulus"]
 
 
 def stimulus(
@@ -48,17 +50,86 @@ def stimulus(
         If the samples do not fit the encoder.
     """
     if netlist.encoder is None:
-        return _trit_groups(netlist, samples, rng, num_random)
+        return _trit_groups(netlist.input_kinds, samples, rng, num_random)
     groups = _feature_groups(netlist.encoder, samples, rng, num_random)
     if not as_trits:
         return dict(groups)
     return {origin: netlist.encoder.trits(vectors) for origin, vectors in groups.items()}
 
 
+def step_stimulus(
+    netlist: SequentialNetlist,
+    samples: ArrayLike | None,
+    rng: np.random.Generator,
+    *,
+    num_random: int = 10_000,
+) -> dict[str, Steps]:
+    """Make the sequences of a regression, grouped by origin.
+
+    The vectors are those of :func:`stimulus`, in sequences of very different lengths; the samples
+    are one sequence. In ``slow``, as many as are ``random``, every feature keeps its value or stays
+    missing for a while, often for most of a sequence: what a long window sees of random vectors is
+    always the same.
+
+    Raises
+    ------
+    DataError
+        If the samples do not fit the encoder.
+    """
+    groups: dict[str, Vectors] = {}
+    if netlist.encoder is not None:
+        groups |= _feature_groups(netlist.encoder, samples, rng, num_random)
+    else:
+        groups |= _trit_groups(netlist.input_kinds, samples, rng, num_random)
+    steps = {
+        origin: Steps(vectors, _ends(len(vectors), rng, 1 if origin == "data" else None))
+        for origin, vectors in groups.items()
+    }
+    return {**steps, "slow": Steps(_slow(groups["random"], rng), _ends(num_random, rng, 2))}
+
+
+def _slow(vectors: Vectors, rng: np.random.Generator) -> Vectors:
+    """Return vectors in which each feature keeps a value, or stays missing, for a while."""
+    if not isinstance(vectors, FeatureVectors):
+        return np.take_along_axis(vectors, _sources(vectors.shape, rng), axis=0)
+    values = np.take_along_axis(vectors.values, _sources(vectors.values.shape, rng), axis=0)
+    is_there = rng.random(vectors.valid.shape) >= 0.2
+    valid = np.take_along_axis(is_there, _sources(is_there.shape, rng), axis=0)
+    return FeatureVectors(values, valid)
+
+
+def _sources(shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return which step [step, column] each value is taken from, the same for a while."""
+    num_steps, num_columns = shape
+    sources = np.empty(shape, dtype=np.int64)
+    for column in range(num_columns):
+        first = 0
+        while first < num_steps:
+            length = int(max(1, num_steps // 4) ** rng.random())
+            sources[first : first + length, column] = first
+            first += length
+    return sources
+
+
+def _ends(num_steps: int, rng: np.random.Generator, parts: int | None) -> NDArray[np.bool_]:
+    """Cut steps into sequences of up to 64 steps, or the longest of which is one of some parts."""
+    longest = 64 if parts is None else -(-num_steps // parts)
+    lengths = [] if parts is None else [longest]
+    while sum(lengths) < num_steps:
+        lengths.append(int(longest ** rng.random()))
+    ends = np.cumsum(lengths)
+    last = np.zeros(num_steps, dtype=np.bool_)
+    last[ends[ends < num_steps] - 1] = last[-1:] = True
+    return last
+
+
 def _trit_groups(
-    netlist: Netlist, samples: ArrayLike | None, rng: np.random.Generator, num_random: int
+    input_kinds: NDArray[np.integer[Any]],
+    samples: ArrayLike | None,
+    rng: np.random.Generator,
+    num_random: int,
 ) -> dict[str, Vectors]:
-    kinds = [Kind(kind) for kind in netlist.kinds[: netlist.num_inputs]]
+    kinds = [Kind(kind) for kind in input_kinds]
     groups: dict[str, Vectors] = {}
     if samples is not None:
         groups["data"] = np.asarray(samples, dtype=np.int8)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.sequential import Circuit
 from trilut.data import Dataset
 from trilut.errors import TrilutError
 
@@ -220,7 +221,7 @@ def with_budget(netlist: Netlist, budget: Budget) -> Netlist:
     return dataclasses.replace(netlist, provenance={**netlist.provenance, "budget": facts})
 
 
-def budget_text(netlist: Netlist, synthesis: "Synthesis | None" = None) -> str | None:
+def budget_text(netlist: Circuit, synthesis: "Synthesis | None" = None) -> str | None:
     """Describe how close a netlist came to its budget, in the estimate and in synthesis.
 
     None without a budget. A synthesis counts if it is for the kind of part of the budget.

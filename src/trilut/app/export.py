@@ -71,7 +71,7 @@ def write_bench(design: "Design", output: str | Path) -> Path:
     """
     from trilut.sim import write_testbench
 
-    return write_testbench(design.netlist, design, _bench_vectors(design), Path(output))
+    return write_testbench(design.stateless, design, _bench_vectors(design), Path(output))
 
 
 def write_projects(design: "Design", tools: Sequence[str]) -> tuple[Path, ...]:
@@ -81,7 +81,7 @@ def write_projects(design: "Design", tools: Sequence[str]) -> tuple[Path, ...]:
 
     paths = [path for tool in tools for path in write_project(design, tool)]
     if "fusesoc" in tools and has_bench(design):
-        for name, text in plain_testbench(design.netlist, design, _bench_vectors(design)).items():
+        for name, text in plain_testbench(design.stateless, design, _bench_vectors(design)).items():
             paths.append(design.path.parent / name)
             write_atomically(paths[-1], text)
     return tuple(paths)
@@ -91,8 +91,8 @@ def _bench_vectors(design: "Design") -> dict[str, Vectors]:
     from trilut.sim import stimulus
 
     return stimulus(
-        design.netlist,
-        _test_samples(design.netlist),
+        design.stateless,
+        _test_samples(design.stateless),
         np.random.default_rng(0),
         num_random=_BENCH_VECTORS,
         as_trits=design.interface.input_kind is InputKind.TRITS,

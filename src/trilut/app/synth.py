@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 from trilut.app.budget import budget_text
 from trilut.app.console import Stages, stages, talk, tell_missing
-from trilut.circuit.format import load
-from trilut.circuit.netlist import Netlist
-from trilut.errors import ToolError, TrilutError
+from trilut.circuit.format import load_circuit
+from trilut.circuit.sequential import Circuit, SequentialNetlist
+from trilut.errors import NetlistError, ToolError, TrilutError
 from trilut.files import work_directory
 from trilut.hdl.options import DEFAULT_TARGET, PORTABLE, HardwareOptions
 from trilut.report.page import PAGE_MODULES
@@ -67,12 +67,18 @@ def synthesize_file(
     output = Path(output)
     path = Path(path)
     return synthesize_to_directory(
-        load(path), output, options, target=target, rtl=rtl, pipeline=pipeline, settings=settings
+        load_circuit(path),
+        output,
+        options,
+        target=target,
+        rtl=rtl,
+        pipeline=pipeline,
+        settings=settings,
     )
 
 
 def synthesize_to_directory(
-    netlist: Netlist,
+    netlist: Circuit,
     output: str | Path,
     options: HardwareOptions | None = None,
     *,
@@ -115,7 +121,7 @@ def synthesize_targets(
     path = Path(path)
     from trilut.synth import in_parallel, load_target
 
-    netlist = load(path)
+    netlist = load_circuit(path)
     names = [load_target(target).name for target in targets]
     _check_different(names, targets)
     tell_missing("The page", *PAGE_MODULES)
@@ -143,7 +149,7 @@ def _check_different(names: Sequence[str], targets: Sequence[str]) -> None:
 
 
 def _synthesize(
-    netlist: Netlist,
+    netlist: Circuit,
     output: Path,
     show: Stages,
     target: str,
@@ -165,6 +171,11 @@ def _synthesize(
         return _reported(synthesize_in(output, design, part, wanted, show), choice, output)
     shaped = (options or HardwareOptions()).for_part(part.sums)
     if pipeline == "auto":
+        if isinstance(netlist, SequentialNetlist):
+            raise NetlistError(
+                f"Netlist {netlist.name!r} has state, and a step takes one cycle; leave out "
+                "--pipeline"
+            )
         stage = show.start("pipeline")
         choice = choose_pipeline(
             netlist, part, shaped, out=output, settings=wanted, progress=stage.step
@@ -183,7 +194,7 @@ def _synthesize(
 def _design_for(
     part: "Target",
     rtl: Path,
-    netlist: Netlist,
+    netlist: Circuit,
     options: HardwareOptions | None,
     pipeline: Pipeline | None,
 ) -> "Design":
@@ -218,7 +229,7 @@ def _reported(
 
 
 def synthesize_netlist(
-    netlist: Netlist,
+    netlist: Circuit,
     target: "Target",
     options: HardwareOptions,
     output: str | Path,

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trilut.app.console import stages, talk
-from trilut.circuit.format import load
-from trilut.circuit.netlist import Netlist
-from trilut.errors import ToolError, TrilutError
+from trilut.circuit.format import load_circuit
+from trilut.circuit.sequential import Circuit, SequentialNetlist
+from trilut.errors import NetlistError, ToolError, TrilutError
 from trilut.hdl.options import HardwareOptions
 from trilut.measure.matching import features_for, netlist_dataset
 from trilut.report.verification import verification_document, write_verification
@@ -49,7 +49,7 @@ def verify_file(
     """
     output = None if output is None else Path(output)
     path = Path(path)
-    netlist = load(path)
+    netlist = load_circuit(path)
     settings |= {"samples": _samples_to_drive(netlist, data)}
     if output is not None:
         result = _verify_in(output, netlist, options, settings)
@@ -69,8 +69,12 @@ def verify_file(
             shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _samples_to_drive(netlist: Netlist, data: str | None) -> NDArray[np.float64 | np.uint8] | None:
+def _samples_to_drive(netlist: Circuit, data: str | None) -> NDArray[np.float64 | np.uint8] | None:
     """Return test samples, or None if nobody has named any and the netlist's own are gone."""
+    if isinstance(netlist, SequentialNetlist):
+        if data is not None:
+            raise NetlistError(f"Netlist {netlist.name!r} has state, and takes no samples of a set")
+        return None
     if data is None and "data" not in netlist.provenance:
         return None
     try:
@@ -84,7 +88,7 @@ def _samples_to_drive(netlist: Netlist, data: str | None) -> NDArray[np.float64 
 
 def _verify_in(
     place: Path,
-    netlist: Netlist,
+    netlist: Circuit,
     options: HardwareOptions | None,
     settings: Mapping[str, Any],
 ) -> "Verification":

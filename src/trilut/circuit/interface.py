@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from trilut.circuit.bits import pack_integers, unpack_integers
 from trilut.circuit.encoder import Encoder, FeatureVectors
 from trilut.circuit.head import Decisions, Head
+from trilut.circuit.netlist import Netlist
+from trilut.circuit.sequential import Circuit, SequentialNetlist
 from trilut.circuit.trit import TRIT_BITS, Bits, pack_trits, unpack_trits
-
-if TYPE_CHECKING:
-    from trilut.circuit.netlist import Netlist
 
 __all__ = [
     "LIST_PORTS",
@@ -32,6 +31,7 @@ __all__ = [
     "InputKind",
     "Interface",
     "Port",
+    "Steps",
     "Values",
     "Vectors",
     "VerilogModule",
@@ -44,6 +44,36 @@ __all__ = [
 
 Vectors = FeatureVectors | NDArray[np.int8]
 """Feature vectors, or trits [vector, input] for a design that takes trits."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """Vectors of sequences, one sequence after the other.
+
+    Parameters
+    ----------
+    vectors : FeatureVectors or int8 array [vector, trit]
+        A vector for each step.
+    last : bool array [vector]
+        Whether it is the last one of its sequence.
+    """
+
+    vectors: Vectors
+    last: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.last)
+
+    def __getitem__(self, part: slice) -> "Steps":
+        return Steps(self.vectors[part], self.last[part])
+
+    @property
+    def values(self) -> "Values":
+        """What each port of a step carries."""
+        return {**vector_values(self.vectors), "in_last": self.last[:, None]}
+
+
+_Circuit = TypeVar("_Circuit", Netlist, SequentialNetlist, Circuit)
 
 LIST_PORTS = ("out_trits", "out_scores", "out_set")
 """The ports of a result that carry several values, even where there is but one."""
@@ -212,9 +242,11 @@ class Interface:
         is_trits = self.inputs[0].name == "in_trits"
         return InputKind.TRITS if is_trits else InputKind.FEATURES
 
-    def specification(self, netlist: "Netlist") -> "Netlist":
+    def specification(self, netlist: _Circuit) -> _Circuit:
         """Return what a design with these ports must compute of a netlist."""
         encoder = netlist.encoder if self.input_kind is InputKind.FEATURES else None
+        if isinstance(netlist, SequentialNetlist):
+            return dataclasses.replace(netlist, encoder=encoder)
         head = None if self.has_port("out_trits") else netlist.head
         return dataclasses.replace(netlist, encoder=encoder, head=head)
 
@@ -271,7 +303,7 @@ class Interface:
         """Whether a vector says which features are there; if not, all of them are."""
         return self.has_port("in_present") and (self.axi is None or self.axi.presence_bits)
 
-    def pack_vectors(self, vectors: Vectors) -> dict[str, Bits]:
+    def pack_vectors(self, vectors: Vectors | Steps) -> dict[str, Bits]:
         """Return the bits of each input port; missing features carry the values that they have.
 
         Raises
@@ -279,7 +311,7 @@ class Interface:
         ValueError
             If a value does not fit.
         """
-        values = vector_values(vectors)
+        values = vectors.values if isinstance(vectors, Steps) else vector_values(vectors)
         return {port.name: port.pack(values[port.name]) for port in self.inputs}
 
     def pack_results(self, results: Decisions | NDArray[np.int8]) -> dict[str, Bits]:
@@ -344,9 +376,15 @@ class VerilogModule:
 
 
 def input_ports(
-    encoder: Encoder | None, num_inputs: int, *, presence: bool = True
+    encoder: Encoder | None, num_inputs: int, *, presence: bool = True, last: bool = False
 ) -> tuple[Port, ...]:
-    """Return the ports of a vector: features and their presence, or trits without an encoder."""
+    """Return the ports of a vector: features and their presence, or trits without an encoder.
+
+    Behind them, where there is state, whether the vector is the last one of its sequence.
+    """
+    if last:
+        vector = input_ports(encoder, num_inputs, presence=presence)
+        return (*vector, Port("in_last", Direction.INPUT, (_WIRE,)))
     if encoder is None:
         return (Port("in_trits", Direction.INPUT, (_TRIT,) * num_inputs),)
     features = tuple(
@@ -433,6 +471,7 @@ _MEANINGS = {
     "in_features": "values, as listed above",
     "in_present": "bit f is 0 if feature f is missing",
     "in_trits": _TRIT_MEANING,
+    "in_last": "the vector is the last one of its sequence",
     "abstain_margin": "abstain below this margin",
     "out_valid": "a result is there, and holds until it is taken",
     "out_ready": "it is taken at this edge",

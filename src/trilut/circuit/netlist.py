@@ -337,6 +337,16 @@ class Netlist:
             values[self.num_inputs + gate] = table[row]
         return values.T
 
+    @property
+    def input_kinds(self) -> NDArray[np.int8]:
+        """What each input is."""
+        return self.kinds[: self.num_inputs]
+
+    @property
+    def num_outputs(self) -> int:
+        """Number of outputs."""
+        return len(self.outputs)
+
     def evaluate(self, trits: ArrayLike) -> NDArray[np.int8]:
         """Evaluate the circuit on input trits [sample, input]; return its outputs.
 

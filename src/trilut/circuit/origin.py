@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 
 from trilut.circuit.format import digest
-from trilut.circuit.netlist import Netlist
+from trilut.circuit.sequential import Circuit, SequentialNetlist
 from trilut.text import quote
 
 __all__ = ["MOST_CHARACTERS", "origin_facts"]
@@ -13,7 +13,7 @@ MOST_CHARACTERS = 4000
 """Most characters from a netlist in a line: Icarus cannot read a comment of 16 KB."""
 
 
-def origin_facts(netlist: Netlist) -> dict[str, str]:
+def origin_facts(netlist: Circuit) -> dict[str, str]:
     """Return name, checksum, provenance and size of a netlist.
 
     Text from the netlist is quoted as JSON, so it cannot end a line, and cut with a mark if it is
@@ -25,11 +25,13 @@ def origin_facts(netlist: Netlist) -> dict[str, str]:
         "sha256": digest(netlist),
         **({"origin": provenance} if netlist.provenance else {}),
         "circuit": f"{netlist.num_gates} gates in {netlist.depth} layers, "
-        f"{netlist.num_inputs} inputs, {len(netlist.outputs)} outputs{_valence(netlist)}",
+        f"{netlist.num_inputs} inputs, {netlist.num_outputs} outputs{_kind(netlist)}",
     }
 
 
-def _valence(netlist: Netlist) -> str:
+def _kind(netlist: Circuit) -> str:
+    if isinstance(netlist, SequentialNetlist):
+        return f", {netlist.num_states} states{_kind(netlist.core)}"
     return f", valence {netlist.valence}" if netlist.is_two_input else ""
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "output_values",
     "possible_values",
     "reachable_rows",
+    "rows_from",
     "ternary_rows",
     "ternary_tables",
     "values_from",
@@ -97,6 +98,17 @@ def observed_rows(netlist: Netlist, trits: NDArray[np.int8]) -> Rows:
         seen = row_numbers(netlist, levels, stride)
         rows[np.broadcast_to(gates, seen.shape), seen] = True
     return rows
+
+
+def rows_from(netlist: Netlist, input_values: NDArray[np.bool_]) -> Rows:
+    """Return a superset [gate, row] of the rows that can occur if inputs have only some values.
+
+    Parameters
+    ----------
+    input_values : bool array [input, v + 1]
+        Which values each input can take.
+    """
+    return _propagated(netlist, input_values)[0]
 
 
 def reachable_rows(netlist: Netlist) -> Rows:

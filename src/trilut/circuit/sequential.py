@@ -1,20 +1,22 @@
 """Circuits with state: a netlist that runs once a step and remembers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trilut.circuit.arrays import frozen
 from trilut.circuit.encoder import Encoder
+from trilut.circuit.head import Head
 from trilut.circuit.kinds import Kind
 from trilut.circuit.limits import check_name
 from trilut.circuit.netlist import Netlist
-from trilut.circuit.reach import values_from
+from trilut.circuit.optimize import optimize
+from trilut.circuit.reach import rows_from, values_from
 from trilut.errors import DataError, NetlistError
 
-__all__ = ["SequentialNetlist"]
+__all__ = ["Circuit", "SequentialNetlist"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -87,6 +89,26 @@ class SequentialNetlist:
         """Number of outputs that are not states."""
         return len(self.core.outputs) - self.num_states
 
+    @property
+    def input_kinds(self) -> NDArray[np.int8]:
+        """What each input is that is not a state."""
+        return self.core.kinds[: self.num_inputs]
+
+    @property
+    def num_gates(self) -> int:
+        """Number of gates of the core."""
+        return self.core.num_gates
+
+    @property
+    def depth(self) -> int:
+        """Number of gates on the longest path of the core."""
+        return self.core.depth
+
+    @property
+    def head(self) -> Head | None:
+        """The head of the core: it has none."""
+        return self.core.head
+
     def run(self, trits: ArrayLike) -> NDArray[np.int8]:
         """Run sequences [sequence, step, input]; return their outputs [sequence, step, output].
 
@@ -111,24 +133,39 @@ class SequentialNetlist:
         It is the least set that holds the resets and is closed under a step, net by net. A state of
         two values takes one flip-flop.
         """
-        kinds = self.core.kinds[: self.num_inputs]
-        inputs = np.ones((self.num_inputs, 3), dtype=np.bool_)
-        inputs[:, 1] = kinds == Kind.TRIT
         states = np.arange(-1, 2) == self.resets[:, None]
         while True:
-            values = values_from(self.core, np.concatenate([inputs, states]))
+            values = values_from(self.core, self._input_values(states))
             grown = states | values[self.core.outputs[self.num_outputs :]]
             if np.array_equal(grown, states):
                 return states
             states = grown
+
+    def core_rows(self) -> NDArray[np.bool_]:
+        """Return a superset [gate, row] of the rows of the core's tables that can occur."""
+        return rows_from(self.core, self._input_values(self.state_values()))
+
+    def _input_values(self, states: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return which values [input, v + 1] the inputs of the core can take, given the states."""
+        inputs = np.ones((self.num_inputs, 3), dtype=np.bool_)
+        inputs[:, 1] = self.input_kinds == Kind.TRIT
+        return np.concatenate([inputs, states])
 
     @property
     def num_flip_flops(self) -> int:
         """Number of bits that hold the states: one for a state of two values, two for three."""
         return int((self.state_values().sum(axis=1) - 1).sum())
 
+    def optimized(self) -> "SequentialNetlist":
+        """Return a circuit that does the same with as few gates as are found; the states stay."""
+        return replace(self, core=optimize(self.core).netlist)
+
     def __repr__(self) -> str:
         return (
             f"<SequentialNetlist {self.name!r}: {self.core.num_gates} gates, "
             f"{self.num_states} states, {self.num_inputs} inputs, {self.num_outputs} outputs>"
         )
+
+
+Circuit = Netlist | SequentialNetlist
+"""A circuit with or without state."""

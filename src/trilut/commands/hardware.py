@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 from typing import Any, get_args
 
-import trilut
 from trilut.commands.exploration import compare_files
 from trilut.commands.hardware_options import (
     add_hardware_options,
@@ -155,6 +154,7 @@ def _project_names(text: str) -> list[str]:
 
 def _verilog(args: argparse.Namespace) -> None:
     from trilut.app.export import write_bench, write_bus, write_projects
+    from trilut.circuit.format import load_circuit
     from trilut.hdl import DesignFormat, write_verilog
     from trilut.synth.target import sums_of
 
@@ -172,7 +172,7 @@ def _verilog(args: argparse.Namespace) -> None:
             "leave out --axi, --logic-only and --format"
         )
     design = write_verilog(
-        trilut.load(args.net),
+        load_circuit(args.net),
         args.output,
         options.for_part(sums_of(args.target)),
         design_format=DesignFormat[args.format.upper()],

@@ -239,7 +239,7 @@ def _values(netlist: Netlist, kind: InputKind) -> Integers:
 
 
 def _c_header(design: Design) -> str:
-    netlist, interface = design.netlist, design.interface
+    netlist, interface = design.stateless, design.interface
     is_features = interface.input_kind is InputKind.FEATURES
     lines = []
     for port in interface.outputs:
@@ -264,7 +264,7 @@ def _c_header(design: Design) -> str:
 
 
 def _c_source(design: Design) -> str:
-    interface, encoder = design.interface, design.netlist.encoder
+    interface, encoder = design.interface, design.stateless.encoder
     tables, quantize, write = "", "", _WRITE_TRITS
     if interface.input_kind is InputKind.FEATURES:
         assert encoder is not None
@@ -310,7 +310,7 @@ def _taken(port: Port) -> str:
 def _python(registers: RegisterMap) -> str:
     """Return the driver in Python: its own facts, then code that is the same for all."""
     design = registers.design
-    encoder = design.netlist.encoder
+    encoder = design.stateless.encoder
     least, most = encoder.seen_limits() if encoder is not None else ((), ())
     is_features = design.interface.input_kind is InputKind.FEATURES
     facts = {

@@ -14,6 +14,7 @@ from trilut.circuit.formula import gate_formulas
 from trilut.circuit.gates import fourier_spectrum, gate_name, gate_table, polynomial, table_text
 from trilut.circuit.kinds import NO_NET, Kind
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.sequential import Circuit, SequentialNetlist
 from trilut.circuit.shapes import inputs_text, shapes_of
 from trilut.measure.evaluation import Accuracy, Evaluation, MissingPoint
 from trilut.text import cut
@@ -22,6 +23,7 @@ __all__ = [
     "accuracy_document",
     "accuracy_rows",
     "against_rows",
+    "circuit_facts",
     "control_rows",
     "dataset_rows",
     "encoding_text",
@@ -223,6 +225,22 @@ def gap_text(layers: Sequence[float]) -> str:
     """Describe the hardening gap from the accuracies with the first 0, 1, … layers hardened."""
     lost = " ".join(f"{100 * (before - after):+.2f}" for before, after in pairwise(layers))
     return f"{100 * (layers[0] - layers[-1]):+.2f} pp (layer by layer {lost})"
+
+
+def circuit_facts(circuit: Circuit) -> dict[str, Any]:
+    """Return what can be said of a circuit with or without state."""
+    if not isinstance(circuit, SequentialNetlist):
+        return netlist_facts(circuit)
+    return {
+        "name": circuit.name,
+        "sha256": digest(circuit),
+        "inputs": circuit.num_inputs,
+        "gates": circuit.num_gates,
+        "layers": circuit.depth,
+        "outputs": circuit.num_outputs,
+        "states": circuit.num_states,
+        "flip_flops": circuit.num_flip_flops,
+    }
 
 
 def netlist_facts(netlist: Netlist) -> dict[str, Any]:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trilut.circuit.interface import InputKind
-from trilut.circuit.netlist import Netlist
+from trilut.circuit.sequential import Circuit
 from trilut.errors import FormatError
 from trilut.files import make_directory, parse_json, read_bytes, write_atomically
 from trilut.report.page import machine_facts, render_page, write_page
 from trilut.report.plots import section_figures
-from trilut.report.summary import netlist_facts, percent, plain
+from trilut.report.summary import circuit_facts, percent, plain
 from trilut.report.tables import Table, two_columns
 from trilut.synth.path import PathStep, name_path, path_text
 from trilut.synth.result import Asic, SynthesisResult
@@ -210,7 +210,7 @@ def make_synthesis_report(
                 "format": FORMAT,
                 "version": _VERSION,
                 "trilut": version("trilut"),
-                "netlist": netlist_facts(netlist),
+                "netlist": circuit_facts(netlist),
                 "accuracy": _accuracy(netlist),
                 "synthesis": make_section(synthesis, choice),
                 "environment": machine_facts("amaranth"),
@@ -271,7 +271,7 @@ def _schema() -> dict[str, Any]:
     return schema
 
 
-def _accuracy(netlist: Netlist) -> dict[str, Any] | None:
+def _accuracy(netlist: Circuit) -> dict[str, Any] | None:
     """Return what the netlist says of its test accuracy and data."""
     hardened: Any = netlist.provenance.get("accuracy")
     data: Any = netlist.provenance.get("data")

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from trilut.circuit.optimize import optimize
 from trilut.circuit.sequential import SequentialNetlist
 from trilut.errors import FormulaError
 from trilut.temporal.builder import FALSE, TRUE, UNKNOWN, Builder, Signal
@@ -91,15 +90,8 @@ def compile_formula(
     compiler = _Compiler(Builder(atoms.encoder.num_trits), atoms)
     verdict = compiler.delayed(formula) if mode is Mode.DELAY else compiler.about_first(formula)
     provenance: dict[str, object] = {"formula": str(formula), "mode": mode.value}
-    netlist = _optimized(compiler.builder.finish([verdict], atoms.encoder, name, provenance))
-    return Monitor(formula, atoms, mode, horizon(formula), netlist)
-
-
-def _optimized(netlist: SequentialNetlist) -> SequentialNetlist:
-    core = optimize(netlist.core).netlist
-    return SequentialNetlist(
-        core, netlist.resets, netlist.encoder, netlist.name, netlist.provenance
-    )
+    netlist = compiler.builder.finish([verdict], atoms.encoder, name, provenance)
+    return Monitor(formula, atoms, mode, horizon(formula), netlist.optimized())
 
 
 class _Compiler:

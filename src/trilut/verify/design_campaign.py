@@ -223,7 +223,7 @@ class DesignCampaign:
         self._out = make_directory(out)
         self._joined = {seed: joined(groups) for seed, groups in vectors.items()}
         self._expected = {
-            seed: _reference(design.netlist, joined, design.interface)
+            seed: _reference(design.stateless, joined, design.interface)
             for seed, joined in self._joined.items()
         }
         structure = read_structure(design, self._out)
@@ -232,7 +232,7 @@ class DesignCampaign:
         interface = design.interface
         self._library: Path | None = None
         if interface.axi is None and interface.margin is None:
-            build_rtl(design.netlist, selectable, out=out / "library", has_select=True)
+            build_rtl(design.stateless, selectable, out=out / "library", has_select=True)
             self._library = (out / "library" / "model.so").absolute()
         self._build(selectable)
         if any(self._sees_traffic([0], seed)[0] for seed in vectors):
@@ -284,7 +284,7 @@ class DesignCampaign:
 
     def _sees_traffic(self, numbers: Sequence[int], seed: int) -> list[bool]:
         return faults_seen(
-            self._design.netlist,
+            self._design.stateless,
             self._bench,
             self._vectors[seed],
             numbers,
@@ -301,7 +301,7 @@ class DesignCampaign:
         )
         try:
             result = verify_rtl(
-                self._design.netlist,
+                self._design.stateless,
                 mutant,
                 self._vectors[seed],
                 out=self._out / "regression",
@@ -316,7 +316,7 @@ class DesignCampaign:
         """Return why the proof does not pass a mutant; empty if it does."""
         mutant = replace(self._design, path=self._paths[index])
         try:
-            proof = prove_design(self._design.netlist, mutant, self._out)
+            proof = prove_design(self._design.stateless, mutant, self._out)
         except ToolError as error:
             return str(error)
         return proof.objection
@@ -378,7 +378,7 @@ class DesignCampaign:
             return False
         # A model of its own: what a mutant leaves in the registers is none of the next one's.
         model = RtlModel(
-            self._design.netlist, self._library, self._design.interface, has_select=True
+            self._design.stateless, self._library, self._design.interface, has_select=True
         )
         model.select = number
         try:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trilut.circuit.format import digest, load
-from trilut.circuit.interface import Vectors, VerilogModule
-from trilut.circuit.netlist import Netlist
+from trilut.circuit.format import digest, load_circuit
+from trilut.circuit.interface import Steps, Vectors, VerilogModule
+from trilut.circuit.sequential import Circuit, SequentialNetlist
 from trilut.errors import ToolError
 from trilut.extras import missing, require
 from trilut.files import keep_logs, work_directory
@@ -23,7 +23,7 @@ from trilut.hdl import (
     read_design,
     write_verilog,
 )
-from trilut.sim import RegressionResult, stimulus, verify_rtl
+from trilut.sim import RegressionResult, step_stimulus, stimulus, verify_rtl
 from trilut.synth import Target, load_target
 from trilut.synth.target import sums_of
 from trilut.tools import find_tool
@@ -41,13 +41,13 @@ Progress = Callable[[str], None]
 """Called with a line of text when a step begins."""
 
 
-def default_levels(netlist: Netlist) -> tuple[Level, ...]:
+def default_levels(netlist: Circuit) -> tuple[Level, ...]:
     """Return the levels that cost little: simulation, and proof unless the circuit is large."""
     return (Level.RTL, Level.FORMAL) if netlist.num_gates <= _MAX_GATES_PROVEN else (Level.RTL,)
 
 
 def verify(
-    netlist: Netlist | str | Path,
+    netlist: Circuit | str | Path,
     options: HardwareOptions | None = None,
     *,
     rtl: str | Path | None = None,
@@ -66,7 +66,7 @@ def verify(
 
     Parameters
     ----------
-    netlist : Netlist or path
+    netlist : Netlist, SequentialNetlist, or path
         The circuit, or its file.
     options : HardwareOptions, optional
         What shapes the hardware; its sums are made of the cells of the target unless it says
@@ -87,7 +87,7 @@ def verify(
     """
     scratch = None if scratch is None else Path(scratch)
     rtl = None if rtl is None else Path(rtl)
-    circuit = netlist if isinstance(netlist, Netlist) else load(netlist)
+    circuit = load_circuit(netlist) if isinstance(netlist, str | Path) else netlist
     place = scratch or Path.cwd()
     if rtl is None and (latency is not None or not clocked):
         raise ValueError("A latency or clock is said of a design that is there, but 'rtl' is none")
@@ -219,6 +219,8 @@ def _obstacle(level: Level, design: Design, part: Target | None) -> str:
     """
     if level in (Level.MAPPED, Level.BITSTREAM) and design.interface.is_combinational:
         return f"Level {level.value!r} takes a design with a clock"
+    if level is Level.BITSTREAM and isinstance(design.netlist, SequentialNetlist):
+        return f"Level {level.value!r} takes a circuit without state"
     if level is Level.MAPPED and part is None:
         return f"Level {level.value!r} takes a part, and target {PORTABLE!r} is none"
     if level not in (Level.FORMAL, Level.MAPPED):
@@ -251,6 +253,7 @@ class _Runner:
         self._simulator = simulator
         self._say = progress or (lambda line: None)
         self._vectors: dict[str, Vectors] = {}
+        self._steps: dict[str, Steps] = {}
         self.coverage: Coverage | None = None
 
     def make_vectors(self, samples: ArrayLike | None, num_random: int) -> None:
@@ -260,6 +263,9 @@ class _Runner:
         encoder = self._design.netlist.encoder
         if samples is not None and encoder is not None and self._netlist.encoder is None:
             samples = encoder.trits(encoder.quantize(samples))
+        if isinstance(self._netlist, SequentialNetlist):
+            self._steps = step_stimulus(self._netlist, samples, rng, num_random=num_random)
+            return
         vectors = stimulus(self._netlist, samples, rng, num_random=num_random)
         if not missing("pysat"):
             from trilut.verify.coverage import measure_coverage
@@ -324,9 +330,10 @@ class _Runner:
         part = suitable_target(self._target)
         directory = self._work / "bitstream"
         options = self._design.options
-        chip = read_back(self._netlist, part, directory, options=options, progress=self._say)
+        netlist = self._design.interface.specification(self._design.stateless)
+        chip = read_back(netlist, part, directory, options=options, progress=self._say)
         self._say("simulating the chip")
-        result = compare(self._netlist, chip, self._vectors, directory / "simulation")
+        result = compare(netlist, chip, self._vectors, directory / "simulation")
         counts = f"{_counts(result.num_checked)} through {result.num_pins} pins"
         verdict = f"{part.name}, {counts}, {result.num_mismatches} mismatches"
         if result.first_mismatch:
@@ -337,7 +344,7 @@ class _Runner:
         return verify_rtl(
             self._netlist,
             design,
-            self._vectors,
+            self._steps or self._vectors,
             out=out,
             seed=self._seed,
             simulator=self._simulator,

@@ -17,6 +17,7 @@ from typing import Any
 
 from trilut.circuit.interface import VerilogModule
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.sequential import Circuit, SequentialNetlist
 from trilut.verify.proof.claim import Claim, Finding
 from trilut.verify.proof.claims import (
     prove_decision,
@@ -31,7 +32,8 @@ from trilut.verify.proof.claims import (
 )
 from trilut.verify.proof.design import PipelineError, ShapeError, UnclearError
 from trilut.verify.proof.fabric import build_fabric
-from trilut.verify.proof.subject import BLOCKS, Subject, read_subject
+from trilut.verify.proof.sequential import build_loop, prove_state, prove_step
+from trilut.verify.proof.subject import BLOCKS, STATE, Subject, read_subject
 from trilut.verify.proof.unnamed import read_automaton, vector_functions
 from trilut.verify.proof.whole import build_shown, build_whole, prove_results, prove_shown
 from trilut.verify.proof.witness import Witness
@@ -112,7 +114,7 @@ class _Steps:
 
 
 def prove_design(
-    netlist: Netlist,
+    netlist: Circuit,
     design: VerilogModule,
     work: Path,
     *,
@@ -122,7 +124,7 @@ def prove_design(
 
     Parameters
     ----------
-    netlist : Netlist
+    netlist : Netlist or SequentialNetlist
         What it must compute.
     design : VerilogModule
         The design.
@@ -137,6 +139,9 @@ def prove_design(
         If Yosys is missing or fails.
     """
     steps = _Steps(progress or (lambda line: None))
+    if isinstance(netlist, SequentialNetlist):
+        attempts = _sequential_claims(netlist, design, work, steps)
+        return Proof(tuple(_tried_by_name(attempts, steps)), steps.seconds)
     if design.interface.is_combinational:
         claims = _tried(_combinational_claims(netlist, design, work, steps), steps)
         return Proof(tuple(claims), steps.seconds)
@@ -192,6 +197,32 @@ def _tried(attempts: Iterator[Claim], steps: _Steps) -> list[Claim]:
         outcome = Finding.OPEN if isinstance(error, UnclearError) else Finding.REFUTED
         claims.append(Claim(steps.claim, outcome, str(error)))
     return claims
+
+
+def _tried_by_name(attempts: Iterator[Claim], steps: _Steps) -> list[Claim]:
+    """Return claims about a design whose parts must have their names."""
+    try:
+        return _tried(attempts, steps)
+    except ShapeError as error:
+        return [Claim(steps.claim, Finding.OPEN, str(error))]
+
+
+def _sequential_claims(
+    netlist: SequentialNetlist, design: VerilogModule, work: Path, steps: _Steps
+) -> Iterator[Claim]:
+    """Try to prove a design with state."""
+    with steps.step("read", "structure"):
+        subject = read_subject(netlist, design, work, blocks=(*BLOCKS, STATE))
+        claim = prove_structure(subject)
+    yield claim
+    yield from _stream_claims(subject, steps)
+    if netlist.num_states:
+        with steps.step("state", "state"):
+            claim = prove_state(subject)
+        yield claim
+    with steps.step("step", "step"):
+        claim = prove_step(subject, build_loop(subject))
+    yield claim
 
 
 def _stream_claims(subject: Subject, steps: _Steps) -> Iterator[Claim]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trilut.circuit.encoder import FeatureVectors
-from trilut.circuit.netlist import Netlist
+from trilut.circuit.sequential import Circuit
 from trilut.verify.proof.aig import TRUE, Aig, Literal, Words
 from trilut.verify.proof.specification import encode, legal_inputs
 
@@ -20,7 +20,7 @@ class Inputs:
     ----------
     aig : Aig
         The graph that gets the inputs.
-    netlist : Netlist
+    netlist : Netlist or SequentialNetlist
         The circuit: with an encoder its inputs are the bits of features, otherwise trits, which
         take every legal code and no other.
     always_present : bool
@@ -34,10 +34,10 @@ class Inputs:
         Bits of the ports of a design.
     """
 
-    def __init__(self, aig: Aig, netlist: Netlist, *, always_present: bool = False):
+    def __init__(self, aig: Aig, netlist: Circuit, *, always_present: bool = False):
         self._encoder = netlist.encoder
         if netlist.encoder is None:
-            self.trits = legal_inputs(aig, netlist)
+            self.trits = legal_inputs(aig, netlist.input_kinds.tolist())
             self.ports = {"in_trits": [plane for trit in self.trits for plane in trit]}
             return
         self._features = [aig.inputs(feature.bits) for feature in netlist.encoder.features]

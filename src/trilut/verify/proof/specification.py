@@ -5,7 +5,7 @@ layers or the sums, no code of scores. Each gate is the sum of the rows of its t
 a comparison from the lowest bit up, each sum a ripple-carry adder after the other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -53,10 +53,10 @@ SCORE_BITS = 4
 """Bits of a score in two's complement."""
 
 
-def legal_inputs(aig: Aig, netlist: Netlist) -> list[Trit]:
-    """Return the inputs of a netlist as new inputs that take every legal code and no other."""
+def legal_inputs(aig: Aig, kinds: Iterable[int]) -> list[Trit]:
+    """Return bits and trits as new inputs that take every legal code and no other."""
     trits = []
-    for kind in netlist.kinds[: netlist.num_inputs].tolist():
+    for kind in kinds:
         a = aig.input()
         b = aig.input() if kind == Kind.TRIT else a ^ 1
         trits.append((aig.both(a, b ^ 1), aig.both(b, a ^ 1)))

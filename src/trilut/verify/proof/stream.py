@@ -16,7 +16,7 @@ from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
 from trilut.verify.proof.design import Bit, BitNetlist, PipelineError
 from trilut.verify.proof.machine import Machine, Step
 from trilut.verify.proof.specification import equal, signed_sum
-from trilut.verify.proof.subject import Subject
+from trilut.verify.proof.subject import STATE, Subject
 from trilut.verify.proof.sweep import HARD_SOLVER, Sweeper
 
 __all__ = ["advance_bit", "check_stream"]
@@ -50,12 +50,13 @@ def advance_bit(subject: Subject) -> Bit:
 
 
 def _check_enables(subject: Subject) -> int:
-    """Prove that all registers outside control and the loader move together, and count them."""
+    """Prove that all registers of the stages move together, and count them."""
     advance = advance_bit(subject)
     count = _check_registers(subject.main, advance)
     for block in subject.blocks:
         netlist = subject.block(block)
-        if block in ("control", "loader") or not (netlist.registers or "en" in netlist.ports):
+        has_enable = bool(netlist.registers) or "en" in netlist.ports
+        if block in ("control", "loader", STATE) or not has_enable:
             continue
         # All of the port: what follows takes it to be 1 when the stages move.
         if list(subject.pins(block, "en")) != [advance]:

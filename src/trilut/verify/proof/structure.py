@@ -1,6 +1,7 @@
 """The structure of a design: its ports, its blocks, and what drives their clocks."""
 
 from trilut.circuit.interface import input_ports, output_ports
+from trilut.circuit.sequential import SequentialNetlist
 from trilut.verify.proof.design import PipelineError, UnclearError
 from trilut.verify.proof.subject import Subject
 
@@ -44,12 +45,11 @@ def check_structure(subject: Subject) -> int:
 
 def _check_ports(subject: Subject) -> None:
     """Check that the interface is that of the netlist, and the ports are those of the interface."""
-    netlist, interface, main = subject.netlist, subject.interface, subject.main
+    circuit, interface, main = subject.circuit, subject.interface, subject.main
     presence, margin = interface.has_port("in_present"), interface.has_port("out_margin")
-    inputs = input_ports(netlist.encoder, netlist.num_inputs, presence=presence)
-    outputs = output_ports(
-        netlist.head, len(netlist.outputs), interface.head_outputs, margin=margin
-    )
+    has_state = isinstance(circuit, SequentialNetlist)
+    inputs = input_ports(circuit.encoder, circuit.num_inputs, presence=presence, last=has_state)
+    outputs = output_ports(circuit.head, circuit.num_outputs, interface.head_outputs, margin=margin)
     if (interface.inputs, interface.outputs) != (inputs, outputs):
         raise PipelineError("The interface is not that of the netlist")
     for port in interface.ports:

@@ -8,16 +8,20 @@ from pathlib import Path
 from trilut.circuit.head import Head
 from trilut.circuit.interface import HeadOutput, Interface, VerilogModule
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.sequential import Circuit, SequentialNetlist
 from trilut.files import read_bytes, write_atomically
 from trilut.verify.proof.aig import FALSE, TRUE, Aig, Literal
 from trilut.verify.proof.design import Bit, BitNetlist, PipelineError, ShapeError, read_design
 from trilut.verify.proof.pipeline import Pipeline
 from trilut.verify.proof.text import check_text
 
-__all__ = ["BLOCKS", "Subject", "read_subject"]
+__all__ = ["BLOCKS", "STATE", "Subject", "read_subject"]
 
 BLOCKS = ("control", "groupsum", "argmax")
 """The blocks of a design that are looked at by themselves; the last two are those of a head."""
+
+STATE = "state"
+"""The block of a circuit with state that holds it."""
 
 _MARGIN_PORT = "abstain_margin"
 _CONTROL_PORTS = ("clk", "rst", "en", "in_valid", "out_ready", _MARGIN_PORT)
@@ -29,24 +33,29 @@ class Subject:
 
     Parameters
     ----------
-    netlist : Netlist
-        The netlist; it has no encoder if the design takes trits.
+    circuit : Netlist or SequentialNetlist
+        The circuit; it has no encoder if the design takes trits.
     top : str
         Name of the module with the ports.
     interface : Interface
         The ports that it should have.
     blocks : mapping
         The modules that are looked at by themselves: ``control``, ``groupsum`` and ``argmax`` if
-        there is a head, and ``loader`` if there are AXI4-Streams.
+        there is a head, ``state`` if there are states, and ``loader`` if there are AXI4-Streams.
     modules : mapping
         The modules of the top and of its blocks; all else is part of the top module.
     """
 
-    netlist: Netlist
+    circuit: Circuit
     top: str
     interface: Interface
     blocks: Mapping[str, str]
     modules: Mapping[str, BitNetlist]
+
+    @property
+    def netlist(self) -> Netlist:
+        """The netlist: of a circuit with state the core."""
+        return self.circuit.core if isinstance(self.circuit, SequentialNetlist) else self.circuit
 
     @property
     def main(self) -> BitNetlist:
@@ -251,7 +260,7 @@ class Subject:
 
 
 def read_subject(
-    netlist: Netlist,
+    netlist: Circuit,
     design: VerilogModule,
     work: Path,
     *,
@@ -261,7 +270,7 @@ def read_subject(
 
     Parameters
     ----------
-    netlist : Netlist
+    netlist : Netlist or SequentialNetlist
         What the design must compute.
     design : VerilogModule
         The design.
@@ -292,14 +301,16 @@ def read_subject(
 
 
 def _kept(
-    text: str, design: VerilogModule, netlist: Netlist, wanted: Sequence[str]
+    text: str, design: VerilogModule, circuit: Circuit, wanted: Sequence[str]
 ) -> dict[str, str]:
     """Return the modules of the blocks that a design should have, of those that are wanted.
 
     What their names begin with is found in the text: the top module may have been renamed.
     """
     has_loader = design.interface.axi is not None
-    there = BLOCKS if netlist.head is not None else BLOCKS[:1]
+    there = BLOCKS if circuit.head is not None else BLOCKS[:1]
+    if isinstance(circuit, SequentialNetlist) and circuit.num_states:
+        there = (*there, STATE)
     names = [] if design.interface.is_combinational else [each for each in there if each in wanted]
     if not names:
         return {}
@@ -309,5 +320,6 @@ def _kept(
         if len(found) != 1:
             raise ShapeError(f"There is no module '{core}_control'")
         core = found.pop()
-    kept = {name: f"{core}_{name}" for name in names}
-    return kept | ({"loader": f"{core.removesuffix('_classifier')}_loader"} if has_loader else {})
+    top = core.removesuffix("_classifier") if has_loader else core
+    kept = {name: f"{top if name == STATE else core}_{name}" for name in names}
+    return kept | ({"loader": f"{top}_loader"} if has_loader else {})
