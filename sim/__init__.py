@@ -20,6 +20,7 @@ from trilut.sim.faults import (
     fault_survey,
     inject,
 )
+from trilut.sim.machines import MachineComparison, compare_circuits, compare_machines
 from trilut.sim.probe import Activity, activity, net_values
 from trilut.sim.tracing import Role, Step, Trace, trace, trace_output
 from trilut.sim.vcd import write_vcd
@@ -35,6 +36,7 @@ __all__ = [
     "FaultModel",
     "FaultSurvey",
     "Icarus",
+    "MachineComparison",
     "Mismatch",
     "NetFault",
     "RegressionResult",
@@ -54,6 +56,8 @@ __all__ = [
     "build_rtl",
     "classify",
     "compare",
+    "compare_circuits",
+    "compare_machines",
     "counterexample",
     "evaluate",
     "fault_effects",

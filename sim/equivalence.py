@@ -11,6 +11,7 @@ from trilut.circuit.encoder import Encoder, FeatureVectors
 from trilut.circuit.interface import Vectors
 from trilut.circuit.kinds import Kind
 from trilut.circuit.netlist import Netlist
+from trilut.circuit.sequential import Circuit
 from trilut.circuit.shapes import inputs_text
 from trilut.errors import NetlistError
 from trilut.sim.bench.stimulus import stimulus
@@ -21,8 +22,12 @@ __all__ = [
     "Comparison",
     "Counterexample",
     "all_inputs",
+    "all_shared_inputs",
+    "check_comparable",
     "compare",
     "counterexample",
+    "inputs_of",
+    "num_shared_inputs",
 ]
 
 MAX_EXHAUSTIVE = 1 << 24
@@ -119,10 +124,10 @@ def compare(
         If the netlists do not take the same inputs, or have neither as many outputs nor the same
         classes.
     """
-    _check(a, b)
-    total = _num_inputs(a, b)
+    check_comparable(a, b)
+    total = num_shared_inputs(a, b)
     exhaustive = total <= limit
-    batches = _everything(a, b) if exhaustive else _samples(a, b, num_random, seed)
+    batches = all_shared_inputs(a, b) if exhaustive else _samples(a, b, num_random, seed)
     num_tried = 0
     for batch in batches:
         found = _difference(a, b, batch)
@@ -143,13 +148,20 @@ def all_inputs(netlist: Netlist, *, limit: int = MAX_EXHAUSTIVE) -> Iterator[Vec
     NetlistError
         If there are more than ``limit``.
     """
-    total = _num_inputs(netlist, netlist)
+    total = num_shared_inputs(netlist, netlist)
     if total > limit:
         raise NetlistError(f"Netlist {netlist.name!r} has {total} inputs to try, more than {limit}")
-    return _everything(netlist, netlist)
+    return all_shared_inputs(netlist, netlist)
 
 
-def _check(a: Netlist, b: Netlist) -> None:
+def check_comparable(a: Circuit, b: Circuit) -> None:
+    """Check that two circuits take the same inputs and have something to compare.
+
+    Raises
+    ------
+    NetlistError
+        If not.
+    """
     if (a.encoder is None) != (b.encoder is None):
         raise NetlistError(
             f"Netlists {a.name!r} and {b.name!r} take different inputs: only one has an encoder"
@@ -160,26 +172,26 @@ def _check(a: Netlist, b: Netlist) -> None:
                 f"Netlists {a.name!r} and {b.name!r} take different inputs: "
                 "their encoders have different features"
             )
-    elif not np.array_equal(a.kinds[: a.num_inputs], b.kinds[: b.num_inputs]):
+    elif not np.array_equal(a.input_kinds, b.input_kinds):
         raise NetlistError(
             f"Netlists {a.name!r} and {b.name!r} take different inputs: "
-            f"{inputs_text(a)} and {inputs_text(b)}"
+            f"{inputs_text(a.input_kinds)} and {inputs_text(b.input_kinds)}"
         )
-    if len(a.outputs) != len(b.outputs) and not _share_classes(a, b):
+    if a.num_outputs != b.num_outputs and not _share_classes(a, b):
         raise NetlistError(
-            f"Netlists {a.name!r} and {b.name!r} have {len(a.outputs)} and {len(b.outputs)} "
+            f"Netlists {a.name!r} and {b.name!r} have {a.num_outputs} and {b.num_outputs} "
             "outputs and not the same classes, so there is nothing to compare"
         )
 
 
-def _share_classes(a: Netlist, b: Netlist) -> bool:
+def _share_classes(a: Circuit, b: Circuit) -> bool:
     return a.head is not None and b.head is not None and a.head.classes == b.head.classes
 
 
-def _levels(a: Netlist, b: Netlist) -> list[NDArray[np.int64]]:
+def _levels(a: Circuit, b: Circuit) -> list[NDArray[np.int64]]:
     """Return the values that each input must be tried with."""
     if a.encoder is None or b.encoder is None:
-        return [np.array(Kind(kind).values) for kind in a.kinds[: a.num_inputs]]
+        return [np.array(Kind(kind).values) for kind in a.input_kinds]
     return [_starts((a.encoder, b.encoder), number) for number in range(len(a.encoder.features))]
 
 
@@ -200,7 +212,8 @@ def _starts(encoders: tuple[Encoder, Encoder], number: int) -> NDArray[np.int64]
     return np.unique(np.append(thresholds[inside], feature.minimum))
 
 
-def _num_inputs(a: Netlist, b: Netlist) -> int:
+def num_shared_inputs(a: Circuit, b: Circuit) -> int:
+    """Return how many inputs there are that one of two circuits can tell apart."""
     missing = a.encoder is not None
     total = 1
     for values in _levels(a, b):
@@ -208,11 +221,12 @@ def _num_inputs(a: Netlist, b: Netlist) -> int:
     return total
 
 
-def _everything(a: Netlist, b: Netlist) -> Iterator[Vectors]:
+def all_shared_inputs(a: Circuit, b: Circuit) -> Iterator[Vectors]:
+    """Give every input that one of two circuits can tell apart, in batches; see :func:`compare`."""
     levels = _levels(a, b)
     missing = a.encoder is not None
     sizes = [len(values) + missing for values in levels]
-    total = _num_inputs(a, b)
+    total = num_shared_inputs(a, b)
     for start in range(0, total, _BATCH):
         rest = np.arange(start, min(start + _BATCH, total))
         columns = []
@@ -246,7 +260,7 @@ def _difference(a: Netlist, b: Netlist, batch: Vectors) -> Counterexample | None
     for sample in np.flatnonzero((first != second).any(axis=1))[:1]:
         where = np.flatnonzero(first[sample] != second[sample])
         return Counterexample(
-            inputs=_inputs(batch, int(sample)),
+            inputs=inputs_of(batch, int(sample)),
             outputs=tuple(where.tolist()),
             first=tuple(first[sample, where].tolist()),
             second=tuple(second[sample, where].tolist()),
@@ -265,7 +279,8 @@ def _answers(netlist: Netlist, batch: Vectors, *, as_scores: bool) -> NDArray[np
     return netlist.head.scores(outputs)
 
 
-def _inputs(batch: Vectors, sample: int) -> tuple[int | None, ...]:
+def inputs_of(batch: Vectors, sample: int) -> tuple[int | None, ...]:
+    """Return one vector: integers, None where a feature is missing, or trits."""
     if not isinstance(batch, FeatureVectors):
         return tuple(batch[sample].tolist())
     pairs = zip(batch.values[sample].tolist(), batch.valid[sample].tolist(), strict=True)

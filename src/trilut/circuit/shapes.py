@@ -67,9 +67,8 @@ def shapes_of(netlist: Netlist, gates: NDArray[np.int64] | None = None) -> list[
     ]
 
 
-def inputs_text(netlist: Netlist) -> str:
-    """Write how many inputs of each kind a netlist has."""
-    kinds = netlist.kinds[: netlist.num_inputs]
+def inputs_text(kinds: NDArray[np.int8]) -> str:
+    """Write how many inputs of each kind there are."""
     counts = {"trits": kinds == Kind.TRIT, "bits": kinds == Kind.BIT}
     return " and ".join(f"{has.sum():,} {name}" for name, has in counts.items() if has.any())
 

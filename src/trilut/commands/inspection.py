@@ -320,7 +320,7 @@ def add_compare(commands: Any) -> None:
         commands,
         "compare",
         _compare,
-        "look for an input on which two netlists differ",
+        "look for an input, or a sequence of them, on which two netlists differ",
         "trilut compare build/run/net.trilut build/small.trilut",
     )
     add_net(parser)
@@ -333,10 +333,10 @@ def add_compare(commands: Any) -> None:
 
 
 def _compare(args: argparse.Namespace) -> int:
-    from trilut.sim import compare
+    from trilut.circuit.format import load_circuit
+    from trilut.sim import compare_circuits
 
-    result = compare(
-        trilut.load(args.net), trilut.load(args.other), num_random=args.random, seed=args.seed
-    )
+    a, b = load_circuit(args.net), load_circuit(args.other)
+    result = compare_circuits(a, b, num_random=args.random, seed=args.seed)
     print_result(args, f"{args.net.name} and {args.other.name}", result.rows(), result)
     return 0 if result.counterexample is None else 1

@@ -254,7 +254,7 @@ def netlist_facts(netlist: Netlist) -> dict[str, Any]:
         "sha256": digest(netlist),
         **({"valence": netlist.valence} if netlist.is_two_input else {"nodes": _nodes(netlist)}),
         "inputs": netlist.num_inputs,
-        "inputs_text": inputs_text(netlist),
+        "inputs_text": inputs_text(netlist.input_kinds),
         "gates": netlist.num_gates,
         "layers": netlist.depth,
         "outputs": len(netlist.outputs),
