@@ -21,6 +21,7 @@ GUIDES = [
     *sorted(DOCS.glob("howto/*.md")),
     *sorted(DOCS.glob("tutorials/*.md")),
 ]
+PARSER = command_parser()
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 
 
@@ -65,7 +66,7 @@ def test_commands_of_a_page_exist(page):
     for line in commands(page):
         words = [word for word in shlex.split(line)[1:] if word != "&"]
         try:
-            command_parser().parse_args(words)
+            PARSER.parse_args(words)
         except SystemExit:
             pytest.fail(f"{page.name}: {line}")
 
