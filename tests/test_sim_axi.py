@@ -96,11 +96,11 @@ def with_a_second_driver(tmp_path, wire):
     return dataclasses.replace(design, path=path)
 
 
-def test_two_drivers_of_a_part_of_a_wire_are_an_error(tmp_path):
+def test_two_drivers_that_the_text_alone_does_not_show_are_an_error(tmp_path):
     path = tmp_path / "two.v"
     path.write_text(
-        "module m(input a, b, output [1:0] y); assign y[0] = a; assign y[0] = b; assign y[1] = a; "
-        "endmodule"
+        "module m(input a, b, output [1:0] y); localparam P = 0; assign y[0] = a; assign y[P] = b; "
+        "assign y[1] = a; endmodule"
     )
     log = re.escape(str(tmp_path / "verilate.log"))
     with pytest.raises(
@@ -134,6 +134,15 @@ INVERTER = "module inverter(input i, output o); assign o = ~i; endmodule\n"
         ("assign y = a; assign {y, z} = 2'd0;", "Wire 'y' of module 'm' has two drivers"),
         ("wire w = 1'b0; inverter u (.i(a), .o(w));", "Wire 'w' of module 'm' has two drivers"),
         ("inverter u (.i(a), .o(y)); assign y = 1'b1;", "Wire 'y' of module 'm' has two drivers"),
+        (
+            "wire [3:0] w; inverter u (.i(a), .o({w[3], w[1:0]})); assign w[1] = 1'b0;",
+            "Wire 'w' of module 'm' has two drivers",
+        ),
+        (
+            "wire [3:0] w; assign w[0:2] = 3'd0; assign {y, w[3:2]} = 3'd0;",
+            "Wire 'w' of module 'm' has two drivers",
+        ),
+        ("wire [3:0] w; assign w[3:2] = 2'd0; assign {y, w[1], w[0]} = 3'd0;", ""),
         # Each of these has one.
         ("assign y = a; inverter u (.i(y), .o(z));", ""),
         ("assign y = a; // assign y = 1'b0;\n", ""),

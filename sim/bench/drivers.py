@@ -1,9 +1,10 @@
 """Wires with two drivers in a Verilog text, as far as they show at a glance.
 
 Verilator makes a constant of a wire that is assigned one, whatever else drives it, and says
-nothing. So wires that are assigned as a whole are looked for before.
+nothing. So bits that are driven twice are looked for before.
 """
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -16,6 +17,9 @@ _OUTPUT = re.compile(rf"\boutput\s+(?:wire\s+|reg\s+)?(?:signed\s+)?(?:\[[^\]]*\
 _ASSIGNMENT = re.compile(r"\s*(?:assign\s+|wire\s+(?:signed\s+)?(?:\[[^\]]*\]\s*)?)([^=;]*)=")
 _INSTANCE = re.compile(rf"\s*({_NAME})\s*(?:#\s*\(.*\)\s*)?{_NAME}\s*\(\s*\..*\)\s*$", re.DOTALL)
 _PIN = re.compile(rf"\.\s*({_NAME})\s*\(([^()]*)\)")
+_PART = re.compile(rf"({_NAME})\s*(?:\[\s*(\d+)\s*(?::\s*(\d+)\s*)?\]|(\[[^\]]*\]))?")
+_Bits = tuple[int, float]
+_WHOLE: _Bits = (0, math.inf)
 # Where it depends on more than the text what is there, nothing is said.
 _CONDITIONAL = re.compile(
     r"`|\b(?:generate|genvar|function|task)\b"
@@ -24,7 +28,7 @@ _CONDITIONAL = re.compile(
 
 
 def two_drivers(text: str) -> str:
-    """Name the first wire that is assigned as a whole and has another driver; else nothing."""
+    """Name the first wire of which two drivers have a bit in common; nothing if there is none."""
     modules = {match[1].strip(): match[2] for match in _MODULE.finditer(_COMMENT.sub(" ", text))}
     outputs = {
         name: {output.strip() for output in _OUTPUT.findall(body)} for name, body in modules.items()
@@ -32,16 +36,27 @@ def two_drivers(text: str) -> str:
     for module, body in modules.items():
         if _CONDITIONAL.search(body):
             continue
-        whole: set[str] = set()
-        driven: set[str] = set()
+        driven: dict[str, list[_Bits]] = {}
         for target in _targets(body, outputs):
-            names = {name.strip() for name in re.findall(_NAME, target)}
-            both = names & whole or ({target.strip()} & driven)
-            if both:
-                return f"Wire {min(both)!r} of module {module!r} has two drivers"
-            driven |= names
-            whole |= {target.strip()} & names
+            for name, bits in _parts(target):
+                before = driven.setdefault(name, [])
+                if any(bits[0] <= last and first <= bits[1] for first, last in before):
+                    return f"Wire {name!r} of module {module!r} has two drivers"
+                before.append(bits)
     return ""
+
+
+def _parts(target: str) -> Iterator[tuple[str, _Bits]]:
+    """Give the wires of a target and which of their bits it has; those of unclear bits are left."""
+    for match in _PART.finditer(target):
+        name, index, other, unclear = match[1].strip(), match[2], match[3], match[4]
+        if unclear is not None:
+            continue
+        if index is None:
+            yield name, _WHOLE
+        else:
+            first, last = sorted((int(index), int(other or index)))
+            yield name, (first, last)
 
 
 def _targets(body: str, outputs: dict[str, set[str]]) -> Iterator[str]:
