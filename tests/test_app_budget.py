@@ -148,6 +148,16 @@ def test_samples_limit_what_fills_a_part(monkeypatch):
     assert layers == (2 * (len(dataset.train) // 32),) * 2
 
 
+def test_budget_too_small_for_boosted_gates(monkeypatch):
+    train_size = sized(lambda width: 200, monkeypatch)
+    with pytest.raises(
+        TrilutError,
+        match=r"^A budget of 5 LUT4 is too small for 2 classes: one output for each takes about "
+        r"200$",
+    ):
+        fill_budget(Budget(5, "ecp5"), load_dataset("moons"), (4,), train_size)
+
+
 def test_budget_too_small_for_the_classes():
     with pytest.raises(
         TrilutError,

@@ -144,13 +144,17 @@ def choose_layers(
         if scaled == layers:
             break
         layers = scaled
-    cost = estimate(netlist, budget.part).lut
-    if layers == _scaled(layers, 0.0, dataset.num_classes) and cost > budget.luts:
+    _check_fits(budget, layers, estimate(netlist, budget.part).lut, dataset.num_classes)
+    return layers
+
+
+def _check_fits(budget: Budget, layers: tuple[int, ...], cost: int, num_classes: int) -> None:
+    """Check that the smallest layers are not too large."""
+    if layers == _scaled(layers, 0.0, num_classes) and cost > budget.luts:
         raise TrilutError(
-            f"A budget of {budget.luts} {budget.unit} is too small for {dataset.num_classes} "
+            f"A budget of {budget.luts} {budget.unit} is too small for {num_classes} "
             f"classes: one output for each takes about {cost}"
         )
-    return layers
 
 
 def fill_budget(
@@ -167,6 +171,11 @@ def fill_budget(
     ----------
     layers : tuple of int
         Those to begin with, from :func:`choose_layers`.
+
+    Raises
+    ------
+    TrilutError
+        If not even one output for each class fits.
     """
     from trilut.hdl.estimate import estimate
 
@@ -180,6 +189,8 @@ def fill_budget(
         return (True, lut) if lut <= budget.luts else (False, -lut)
 
     chosen = max(tried, key=rank)
+    cost = estimate(tried[chosen].netlist, budget.part).lut
+    _check_fits(budget, min(tried), cost, dataset.num_classes)
     return chosen, tried[chosen]
 
 
