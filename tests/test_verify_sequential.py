@@ -198,6 +198,14 @@ def test_counterexample_is_a_step_of_a_sequence(design, tmp_path):
     )
 
 
+@pytest.mark.parametrize("wrong", [[1, 0, 0], [0, 0, 1], [1, 1, 0]])
+def test_values_of_states_are_not_believed(wrong, design, tmp_path, monkeypatch):
+    values = design.specification.state_values()
+    values[-1] = wrong
+    monkeypatch.setattr(SequentialNetlist, "state_values", lambda netlist: values)
+    assert not prove(design, tmp_path).passed
+
+
 @pytest.mark.slow
 @pytest.mark.sim
 @pytest.mark.parametrize("name", [name for name in MUTATIONS if name not in ("start", "no start")])

@@ -291,11 +291,14 @@ def prove_step(subject: Subject, loop: Loop) -> Claim:
                 return Claim("step", Finding.REFUTED, f"{what} of a step is wrong", witness)
             text = f"{what} is wrong for states that may never occur together"
             return Claim("step", Finding.OPEN, text)
-    for state, literal in _outside(loop, circuit.state_values()):
-        if sweeper.example([literal]) is not None:
-            text = f"State {state} may leave the values that it is taken to have"
-            return Claim("step", Finding.OPEN, text)
-    sizes = circuit.state_values().sum(axis=1).tolist()
+    values = circuit.state_values()
+    has_reset = values[np.arange(circuit.num_states), circuit.resets + 1].tolist()
+    leaves = [state for state, has in enumerate(has_reset) if not has]
+    leaves += [each for each, at in _outside(loop, values) if sweeper.example([at]) is not None]
+    for state in leaves:
+        text = f"State {state} may leave the values that it is taken to have"
+        return Claim("step", Finding.OPEN, text)
+    sizes = values.sum(axis=1).tolist()
     text = (
         f"outputs and next states equal the tables of {circuit.num_gates} gates for every input "
         f"and all states, of which {sizes.count(2)} have two values and stay with them "
