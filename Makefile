@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 STAMP_ALL := $(VENV)/.installed-all
 
-.PHONY: help install install-all demo docs test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-nodes bench-asic bench-tapeout bench-peers bench-c bench-peripheral bench-explorer bench-time results
+.PHONY: help install install-all demo docs test test-all lint format clean bench bench-sim bench-area bench-groupsum bench-estimate bench-pareto bench-fit bench-emission bench-training bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-nodes bench-asic bench-tapeout bench-peers bench-c bench-peripheral bench-engine bench-explorer bench-time results
 
 help:
 	@echo "make demo      train Moons, verify its RTL, place and route it (build/moons/report.html)"
@@ -34,6 +34,7 @@ help:
 	@echo "  bench-c         instructions and code size of exported C, with valgrind and cross compilers (minutes)"
 	@echo "  bench-peripheral  cells and frequency of a design on a bus (minutes)"
 	@echo "  bench-time      circuits with state: area and frequency of windows, verdicts, Verilog (an hour; it can be interrupted)"
+	@echo "  bench-engine    the engine on iCE40UP5K and ECP5: cells, clock, images a second (minutes a row)"
 	@echo "  bench-explorer  frames a second of the explorer in headless Chromium (a minute)"
 	@echo "  bench-peers     other projects, installed with PyTorch in build/peers (gigabytes)"
 	@echo "make results   the paper's experiments again, and their page in docs/ (half an hour)"
@@ -84,7 +85,7 @@ test-all: lint $(STAMP_ALL)
 	$(BIN)/pytest
 
 bench: bench-sim bench-area bench-asic bench-tapeout bench-groupsum bench-emission bench-estimate \
-  bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-nodes bench-pareto bench-fit bench-training bench-c bench-peripheral bench-explorer bench-time
+  bench-verification bench-mutants bench-missing bench-loading bench-trust bench-tables bench-nodes bench-pareto bench-fit bench-training bench-c bench-peripheral bench-engine bench-explorer bench-time
 
 bench-area: $(STAMP)
 	$(BIN)/python benchmarks/area.py
@@ -180,6 +181,9 @@ bench-time: $(STAMP)
 bench-peripheral: $(STAMP)
 	@mkdir -p build
 	$(BIN)/python benchmarks/peripheral.py --json build/bench-peripheral.json
+
+bench-engine: $(STAMP)
+	$(BIN)/python benchmarks/engine.py
 
 bench-peers: $(STAMP)
 	@mkdir -p build

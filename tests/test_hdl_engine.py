@@ -13,9 +13,10 @@ from trilut.circuit.encoder import FeatureVectors
 from trilut.cli import main
 from trilut.commands.engine import add_engine
 from trilut.engine import Machine, compile_netlist
-from trilut.engine.instructions import Field, Op, field, is_gate
+from trilut.engine.instructions import Field, Op, field, is_gate, split_tables, word
 from trilut.errors import TrilutError
 from trilut.hdl.engine import Engine, EngineSize
+from trilut.hdl.engine.lane import Lane
 from trilut.hdl.engine.loader import LoadState
 from trilut.hdl.engine.program import stored_bits
 
@@ -178,7 +179,7 @@ def added_trits(event, samples):
 )
 def test_every_instruction(kind, samples, lanes):
     if kind == "gates":
-        netlist = network(1, num_gates=16)
+        netlist = network(1, num_gates=16 // lanes, num_outputs=12 // lanes)
     else:
         shape = {"num_inputs": 6, "num_gates": 8, "num_outputs": 4, "num_classes": 3}
         netlist = random_nodes(2, **shape, scores=kind == "scores", with_encoder=True)
@@ -203,6 +204,36 @@ def test_every_instruction(kind, samples, lanes):
     if lanes == 1:
         assert [added_trits(event, samples) for event in bench.added] == added
     assert bench.answers == answers
+
+
+def test_a_lane_looks_every_row_up():
+    # Sixteen samples have the sixteen pairs of codes.
+    size = dataclasses.replace(SIZE, samples=16)
+    lane = Lane(size)
+    first, second = np.divmod(np.arange(16), 4)
+    rng = np.random.default_rng(0)
+    tables = rng.integers(0, 1 << 32, 50, dtype=np.uint32)
+    results = []
+
+    async def testbench(ctx):
+        ctx.set(lane.a, packed(first))
+        ctx.set(lane.b, packed(second))
+        for short, long in zip(*split_tables(tables), strict=True):
+            for instruction in (word(Op.EXTEND, rows=long), word(Op.GATE, table=short)):
+                ctx.set(lane.word, instruction)
+                ctx.set(lane.go, 1)
+                await ctx.tick()
+                ctx.set(lane.go, 0)
+            await ctx.tick().repeat(2)
+            assert ctx.get(lane.store)
+            results.append(ctx.get(lane.result))
+
+    simulator = Simulator(lane)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    codes = tables[:, None] >> np.arange(0, 32, 2) & 3
+    assert results == [packed(row) for row in codes]
 
 
 def damaged(content, place, bits):
