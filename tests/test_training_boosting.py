@@ -111,6 +111,13 @@ def test_weights_count(few_manners):
     assert np.all(netlist.classify(netlist.encoder.encode(x)).chosen[y == 1] == 1)
 
 
+def test_one_class_that_counts_is_always_the_answer(few_manners):
+    x = np.arange(60.0)[:, None]
+    y = np.tile([0, 1], 30)
+    netlist = train(Dataset.from_arrays(x, y, weights=y.astype(float))).netlist
+    assert np.all(netlist.classify(netlist.encoder.encode(x)).chosen == 1)
+
+
 def test_nothing_to_learn_is_a_circuit_all_the_same(few_manners):
     x = np.tile([0.0, 1.0], 100)[:, None]
     y = np.repeat([0, 1, 2, 3], 50)

@@ -479,7 +479,8 @@ def _layer(gates: Sequence[_Gate], num_classes: int, node: Node) -> Learned:
     tables = np.zeros((num_gates, node.num_rows), dtype=np.float32)
     for place, (_, reads, table) in places:
         more = num_slots - len(reads)
-        sources[:, place] = [*reads, *[reads[0]] * more]
+        # A gate that is a constant has asked nothing.
+        sources[:, place] = [*reads, *(reads[:1] or [0]) * more]
         against = num_classes == 2 and place % 2 == 0
         tables[place] = np.repeat(-table if against else table, 1 << more) / node.largest
     parents = tuple(jnp.asarray(slot) for slot in sources)
