@@ -198,6 +198,7 @@ WORKING = {
         "monitor p --features p -o OUT.trilut",
         "watch MONITOR SAMPLES",
         "explorer NET -o OUT.html",
+        "engine compile NET -o OUT.bin",
         "trace NET --data SAMPLES",
         "faults NET --data SAMPLES",
         "compare NET NET --random 100",
@@ -281,6 +282,7 @@ LACKING = {
     "hdl": {
         "amaranth": [
             "verilog NET -o OUT",
+            "engine verilog -o OUT",
             "verify NET",
             "campaign mutants NET --data SAMPLES",
             "synth NET -o OUT",
