@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from trilut.circuit.format import load
 from trilut.data import Split
 from trilut.data.files import is_table_name
 from trilut.engine import Image, classify, compile_netlist, load_image
-from trilut.hdl.engine import EngineSize, write_engine
-from trilut.hdl.engine.program import RESTART_CYCLES
-from trilut.hdl.engine.writing import TOP
 from trilut.measure.matching import (
     Part,
     default_part,
@@ -19,8 +17,11 @@ from trilut.measure.matching import (
     table_samples,
 )
 from trilut.measure.metrics import abstained_fraction, accuracy
-from trilut.synth import SynthesisResult, SynthesisSettings, load_target, synthesize
-from trilut.verify.engine import EngineCheck, check_engine
+
+if TYPE_CHECKING:
+    from trilut.hdl.engine import EngineSize
+    from trilut.synth import SynthesisResult
+    from trilut.verify.engine import EngineCheck
 
 __all__ = [
     "EngineRate",
@@ -117,12 +118,12 @@ def run_model(path: str | Path, data: str | None = None, part: Part | None = Non
 
 def verify_model(
     path: str | Path,
-    size: EngineSize,
+    size: "EngineSize",
     data: str | None = None,
     part: Part | None = None,
     *,
     most: int | None = None,
-) -> tuple[str, EngineCheck]:
+) -> "tuple[str, EngineCheck]":
     """Run a model on a data set through the engine's Verilog, and compare every answer.
 
     Parameters
@@ -137,6 +138,8 @@ def verify_model(
     check : EngineCheck
         How it ended.
     """
+    from trilut.verify.engine import check_engine
+
     image = load_image(path)
     size.check(image)
     title, split = _samples(image, data, part)
@@ -169,13 +172,13 @@ class EngineRate:
         What a model reaches at the highest frequency; None without a model or without timing.
     """
 
-    size: EngineSize
-    synthesis: SynthesisResult
+    size: "EngineSize"
+    synthesis: "SynthesisResult"
     samples_per_second: float | None
 
 
 def synthesize_engine(
-    size: EngineSize,
+    size: "EngineSize",
     target: str,
     output: str | Path,
     model: str | Path | None = None,
@@ -193,6 +196,10 @@ def synthesize_engine(
     TrilutError
         If the model does not fit, or a tool is missing or fails.
     """
+    from trilut.hdl.engine import write_engine
+    from trilut.hdl.engine.writing import TOP
+    from trilut.synth import SynthesisSettings, load_target, synthesize
+
     image = None if model is None else load_image(model)
     if image is not None:
         size.check(image)
@@ -205,6 +212,8 @@ def synthesize_engine(
     return EngineRate(size, result, rate)
 
 
-def samples_per_second(image: Image, size: EngineSize, clock_hz: float) -> float:
+def samples_per_second(image: Image, size: "EngineSize", clock_hz: float) -> float:
     """Return how many samples a second a model takes, if features are always there."""
+    from trilut.hdl.engine.program import RESTART_CYCLES
+
     return clock_hz * size.samples / (image.num_steps + RESTART_CYCLES)
