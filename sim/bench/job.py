@@ -36,7 +36,7 @@ class ViolationKind(StrEnum):
     LATENCY = "latency"
     """A result took more or fewer cycles than promised though nothing stalled."""
     THROUGHPUT = "throughput"
-    """The input stalled though the sink was always ready, or though the design was just reset."""
+    """The input stalled though the sink was always ready."""
     UNRESOLVED = "unresolved"
     """A signal that must be 0 or 1 was neither."""
     FRAMING = "framing"
